@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -54,56 +53,45 @@ def sample_rows(
         Likewise, of every reference.
     """
     seed = int(rng.integers(2**63))
-    drawing, *tables = (_Drawing.of(table, seed) for table in (main, *references))
+    # By scores, and by ids where these are equal, so that the order of rows does not count.
+    places, *others = (
+        inverse_order(order_of_rows(np.arange(len(table)), ordering_scores(table), table.keys))
+        for table in (main, *references)
+    )
     found = [locate(main.keys, reference.keys) for reference in references]
     bridged = sorted(
-        ((int(known.sum()), drawing.digest(known), known) for _, known in found if not known.all()),
+        ((int(known.sum()), _digest(places, known), known) for _, known in found if not known.all()),
         key=lambda each: each[:2],
     )
     # A reference that lacks some main rows must lack one of the sample, or it would seem to be known on all rows.
-    unpaired = [drawing.draw(np.flatnonzero(~known), 1, digest) for _, digest, known in bridged]
+    unpaired = [_draw(places, np.flatnonzero(~known), 1, (seed, digest)) for _, digest, known in bridged]
     rows: IndexArray = np.unique(np.concatenate([*unpaired, [] if labelled is None else labelled]).astype(np.intp))
     room = max(size // 2, WHOLE_PAIRS)
     for left, (_, digest, known) in zip(range(len(bridged), 0, -1), bridged, strict=True):
-        more = drawing.draw(np.setdiff1d(np.flatnonzero(known), rows), room // left, digest)
+        more = _draw(places, np.setdiff1d(np.flatnonzero(known), rows), room // left, (seed, digest))
         room -= len(more)
         rows = np.union1d(rows, more)
-    rows = drawing.fill_up(rows, size)
+    rows = _fill_up(places, rows, size, seed)
     chosen: list[IndexArray] = []
-    for table, is_bare, (partners, known) in zip(tables, bare, found, strict=True):
+    for theirs, is_bare, (partners, known) in zip(others, bare, found, strict=True):
         whole = is_bare or known.all()
-        chosen.append(np.arange(len(table.places)) if whole else table.fill_up(partners[rows][known[rows]], size))
+        chosen.append(np.arange(len(theirs)) if whole else _fill_up(theirs, partners[rows][known[rows]], size, seed))
     return rows, chosen
 
 
-@dataclass(frozen=True, eq=False)
-class _Drawing:
-    """What draws rows by their scores, and by ids where these are equal, so that their order does not count.
+def _digest(places: IndexArray, known: BoolArray) -> int:
+    """A number for a set of rows (n,)."""
+    return int.from_bytes(hashlib.blake2b(np.sort(places[known]).tobytes(), digest_size=8).digest())
 
-    Attributes
-    ----------
-    places : (n,) array of int
-    seed : int
-    """
 
-    places: IndexArray
-    seed: int
+def _draw(places: IndexArray, rows: IndexArray, count: int, seed: Sequence[int]) -> IndexArray:
+    """Draw ``count`` of some rows, or take all if there are fewer; each purpose has a ``seed`` of its own."""
+    if len(rows) <= count:
+        return rows
+    return drawn_by_place(places, rows, count, np.random.default_rng(seed))
 
-    @classmethod
-    def of(cls, table: Observations, seed: int) -> _Drawing:
-        return cls(inverse_order(order_of_rows(np.arange(len(table)), ordering_scores(table), table.keys)), seed)
 
-    def digest(self, known: BoolArray) -> int:
-        """A number for a set of rows (n,)."""
-        return int.from_bytes(hashlib.blake2b(np.sort(self.places[known]).tobytes(), digest_size=8).digest())
-
-    def draw(self, rows: IndexArray, count: int, purpose: int) -> IndexArray:
-        """Draw ``count`` of some rows, or take all if there are fewer; each ``purpose`` has its own random numbers."""
-        if len(rows) <= count:
-            return rows
-        return drawn_by_place(self.places, rows, count, np.random.default_rng([self.seed, purpose]))
-
-    def fill_up(self, kept: IndexArray, size: int) -> IndexArray:
-        """Draw from all rows until there are ``size`` of them with those that are kept; rising."""
-        others = np.setdiff1d(np.arange(len(self.places)), kept, assume_unique=True)
-        return np.sort(np.concatenate([kept, self.draw(others, max(0, size - len(kept)), 0)]))
+def _fill_up(places: IndexArray, kept: IndexArray, size: int, seed: int) -> IndexArray:
+    """Draw from all rows until there are ``size`` of them with those that are kept; rising."""
+    others = np.setdiff1d(np.arange(len(places)), kept, assume_unique=True)
+    return np.sort(np.concatenate([kept, _draw(places, others, max(0, size - len(kept)), (seed, 0))]))
