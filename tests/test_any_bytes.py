@@ -15,7 +15,6 @@ from manifuse.cli.config import read_options
 from manifuse.cli.refine_options import RefineOptions
 from manifuse.run import later_rows
 from manifuse.tables.label_table import read_labels
-from manifuse.tables.observing import observe
 from manifuse.tables.score_tables import read_features, read_table
 from tests.problems import draw
 
@@ -76,7 +75,7 @@ def try_to_read(path, content, read):
 
 
 def table(path):
-    observe(read_table(str(path)), drop=True)
+    read_table(str(path)).observed(drop=True)
 
 
 @ANY

@@ -28,7 +28,9 @@ def lines_of(main: Table, references: Sequence[Table], labels: RankLabels | Clas
 
 
 def _described(table: Table) -> str:
-    width = 0 if table.source is None else table.source.width
+    shape = (0, 0) if table.source is None else table.source.shape
+    # Features that are no matrix are refused later.
+    width = shape[1] if len(shape) > 1 else 1
     rows = many(len(table), "row") + (f", {many(len(table.classes), 'class')}" if table.classes else "")
     if not width:
         return f"{rows}, no features"

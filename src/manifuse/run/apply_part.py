@@ -18,7 +18,6 @@ from manifuse.run.changed_rows import changed_rows
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.later_table import WINDOW, LaterTable
-from manifuse.tables.observing import observe, without_invalid
 from manifuse.tables.output import TableWriter
 from manifuse.tables.straightening import straightened_by
 from manifuse.tables.table import Table
@@ -60,8 +59,8 @@ def refine_part(
     came, (noun, number) = len(table), table.counting
     table = replace(table, counting=(noun, number + first))
     if is_window and drop_invalid:
-        table = without_invalid(table)
-    new = observe(table, drop=drop_invalid, scale=result.main.scale)
+        table = table.without_invalid()
+    new = table.observed(drop=drop_invalid, scale=result.main.scale)
     new = straightened_by(new, result.main.straightening)
     columns = refined_columns(new, result.refine_later(new))
     rows, known = result.fitted_model.locate(new.keys)

@@ -23,9 +23,9 @@ from manifuse.run.provenance import Provenance
 from manifuse.run.refine import refine, seed_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.column_names import ColumnNames
+from manifuse.tables.feature_source import FileFeatures
 from manifuse.tables.later_table import WINDOW
 from manifuse.tables.observations import Observations
-from manifuse.tables.observing import observe
 from manifuse.tables.output import TableWriter, check_output
 from manifuse.tables.pairing import demand_different
 from manifuse.tables.paths import check_paths
@@ -64,7 +64,7 @@ class RefinedFiles:
             return
         for first in range(0, len(table), WINDOW):
             rows = range(first, min(first + WINDOW, len(table)))
-            part = observe(table.part(rows), drop=False, scale=result.main.scale)
+            part = table.part(rows).observed(drop=False, scale=result.main.scale)
             part = straightened_by(part, result.main.straightening)
             yield refined_columns(part, result.refine_later(part))
 
@@ -76,11 +76,11 @@ def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDA
     """
     most, files = method.fitted_rows, tables.files
     all_tables = [tables.main, *tables.references]
-    in_files = [table for table in all_tables if table.source is not None and not table.source.is_read]
+    in_files = [table for table in all_tables if isinstance(table.source, FileFeatures)]
     if most is None or files.drop_invalid or not any(len(table) > most for table in in_files):
         return None
     main, *others = (
-        observe(replace(table, source=None, feature_names=None), drop=False, scale=scale)
+        replace(table, source=None, feature_names=None).observed(drop=False, scale=scale)
         for table, scale in zip(all_tables, tables.scales, strict=True)
     )
     demand_different(main, others)

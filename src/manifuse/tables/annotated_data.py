@@ -16,7 +16,6 @@ from manifuse.tables.class_columns import classes_matching
 from manifuse.tables.column_checks import demand_columns, demand_numbers
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.containers import columns_of
-from manifuse.tables.feature_source import Source
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.paths import demand_file
 from manifuse.tables.reading import demand_memory, reading
@@ -65,7 +64,7 @@ def read_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
         is_sparse = issparse(features)
         matrix = None if features is None else np.asarray(features.toarray() if is_sparse else features)
         names = None if features is None else columns_of(features)
-        return Table(path.stem, ids, scores, Source.if_any(matrix), names, classes=classes, called=columns)
+        return Table(path.stem, ids, scores, matrix, names, classes=classes, called=columns)
 
 
 def _probabilities_in(path: Path, entries: Mapping[str, Any], called: ColumnNames, *, needed: bool) -> str | None:

@@ -17,7 +17,6 @@ from manifuse.tables.formats import open_columns
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_label
 from manifuse.tables.observations import Observations
-from manifuse.tables.observing import observe
 from manifuse.tables.pairs_file import rename_by_pairs
 from manifuse.tables.paths import files_in
 from manifuse.tables.score_tables import read_table
@@ -127,6 +126,6 @@ class Tables:
             tables = (table.part(here) for table, here in zip(tables, rows, strict=True))
         drop = self.files.drop_invalid
         main, *others = (
-            observe(each, drop=drop, scale=scale) for each, scale in zip(tables, self.scales, strict=True)
+            each.observed(drop=drop, scale=scale) for each, scale in zip(tables, self.scales, strict=True)
         )
         return main, others

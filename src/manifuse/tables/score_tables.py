@@ -22,7 +22,7 @@ from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.containers import to_text
 from manifuse.tables.default_features import CHOOSE_IN_FILE, OF_FILE, TableHead, demand_no_classes, without_row_numbers
 from manifuse.tables.feature_names import warn_of_names
-from manifuse.tables.feature_source import Source
+from manifuse.tables.feature_source import FileFeatures
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.paths import demand_file
@@ -78,7 +78,7 @@ def read_table(
     table = (
         _from_archive(path) if ending == ".npz" else open_table(path, features, fitted, columns, bare=bool(entry))[1]()
     )
-    return replace(table, source=Source.loaded(read_features(Path(entry))), feature_names=None) if entry else table
+    return replace(table, source=read_features(Path(entry)), feature_names=None) if entry else table
 
 
 def _from_archive(path: Path) -> Table:
@@ -93,9 +93,7 @@ def _from_archive(path: Path) -> Table:
     demand_visible(f"Column 'ids' of {path}", ids)
     called = TableColumns.of_classes(named)
     classes = dict(zip(called.classes, named, strict=True))
-    return Table(
-        path.stem, ids, arrays["scores"], Source.if_any(arrays.get("features")), classes=classes, called=called
-    )
+    return Table(path.stem, ids, arrays["scores"], arrays.get("features"), classes=classes, called=called)
 
 
 def open_table(
@@ -174,9 +172,9 @@ def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, st
         columns = file.take(["id", "score"])
         ids, scores = columns["id"], columns["score"]
         demand_numbers(file.path, file.theirs["score"], scores)
-    source: Source | None = None
+    source: NDArray[Any] | FileFeatures | None = None
     if names:
-        source = Source.loaded(file.take_matrix(names)) if file.is_read else Source.in_file(file, names)
+        source = file.take_matrix(names) if file.is_read else FileFeatures(file, names)
     counting = counting_in(file.path)
     called = TableColumns(file.theirs["id"], file.theirs.get("score", "score"), tuple(classes), tuple(file.dropped))
     return Table(file.path.stem, ids, scores, source, names or None, classes, counting, called)

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.tables.containers import Counting
-from manifuse.tables.feature_source import Source
+from manifuse.tables.containers import Counting, rows_as
+from manifuse.tables.feature_source import FileFeatures
+from manifuse.tables.observations import Observations
 from manifuse.tables.table_columns import TableColumns
+from manifuse.tables.validity import finite_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +26,7 @@ class Table:
         The file's name without its ending.
     ids : (n,) array
     scores : (n,) or (n, k) array
-    source : Source or None
+    source : (n, d) array, FileFeatures or None
         The features; None if there are none.
     feature_names : tuple of str or None
         None if there are no features, or the file has no names for them.
@@ -39,7 +41,7 @@ class Table:
     name: str
     ids: NDArray[Any]
     scores: NDArray[Any]
-    source: Source | None
+    source: NDArray[Any] | FileFeatures | None
     feature_names: tuple[str, ...] | None = None
     classes: Mapping[str, str] = field(default_factory=dict)
     counting: Counting = ("row", 0)
@@ -55,7 +57,8 @@ class Table:
 
     def part(self, rows: NDArray[Any] | range) -> Table:
         """Return some rows, with their features read. Of rows that follow each other, a range, no others are read."""
-        source = None if self.source is None else Source.loaded(self.source.take(rows))
+        here = slice(rows.start, rows.stop) if isinstance(rows, range) else rows
+        source = None if self.source is None else self.source[here]
         noun, first = self.counting
         numbers = first + np.asarray(rows) if isinstance(first, int) else first[rows]
         return replace(self, ids=self.ids[rows], scores=self.scores[rows], source=source, counting=(noun, numbers))
@@ -63,4 +66,32 @@ class Table:
     @property
     def features(self) -> NDArray[Any] | None:
         """All features, shape (n, d); None if there are none."""
-        return None if self.source is None else self.source.take(None)
+        return self.source[:] if isinstance(self.source, FileFeatures) else self.source
+
+    def observed(self, *, drop: bool, scale: Any = None) -> Observations:
+        """Check it; rows with values that are not finite are dropped or refused. `Observations` checks ``scale``.
+
+        Messages count rows as the file does.
+        """
+        with rows_as(self.counting):
+            made = Observations(
+                self.scores,
+                self.features,
+                ids=self.ids,
+                name=self.name,
+                feature_names=self.feature_names,
+                scale=scale,
+                classes=self.class_names,
+                invalid="drop" if drop else "refuse",
+            )
+        made.called = self.called
+        return made
+
+    def without_invalid(self) -> Table:
+        """Leave out the rows of a table of columns whose numbers are not all finite."""
+        if not len(self):
+            return self
+        features = self.features
+        kept = finite_rows(np.asarray(self.scores, dtype=np.float64), features)
+        # Features in a file are not read again.
+        return replace(self, source=features).part(kept)
