@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -18,9 +17,9 @@ from manifuse.tables.level import Level
 class Column(Saveable):
     """Something that is known of rows, and how it is computed from the columns before it."""
 
-    @abstractmethod
     def at(self, rows: View) -> FloatArray:
         """Values of any rows, shape (q, c)."""
+        raise NotImplementedError
 
     def add_to(self, rows: View, name: str) -> View:
         """Add the column to rows by its name, and what else is known with it."""

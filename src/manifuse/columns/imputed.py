@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -62,12 +62,8 @@ class Imputed(Column):
     lookups: Mapping[int, Lookup]
     levels: tuple[Level, ...]
 
-    def at(self, rows: View) -> FloatArray:
-        """Scores (q, m, c), standardised by the pairs; see `Column.at`."""
-        return self.add_to(rows, "references")["references"]
-
     def add_to(self, rows: View, name: str) -> View:
-        """Add the scores, and what else is known with them; see `Column.add_to`.
+        """Add the scores (q, m, c), standardised by the pairs, and what else is known with them; see `Column.add_to`.
 
         That is "imputed" (q, m, c): the scores, as if no reference knew a row itself that it need not know; "doubt"
         (q, m): how little is known of each, in [0, 1], which is 0 where the reference knows the row; and "pairs".
@@ -136,7 +132,7 @@ class Imputed(Column):
             return self, few, unseen
         covariance = Covariance.of(rows, measured, name, references=False)
         for column in columns:
-            learned = _learn_pairs(covariance, rows.take(few), unseen[:, column])
+            learned = learn(covariance, rows.take(few), unseen[:, column], _nothing(unseen))
             unseen[:, column] = _without_each(learned)
             lessons.append(ReferenceLesson(learned.lesson, column, knows_most=True))
         return replace(self, lessons=tuple(lessons)), few, unseen
@@ -178,7 +174,7 @@ def impute(
         values[paired_rows, column] = never[paired_rows, column] = levels[-1].apply(paired)
         if not reference.is_coupled:
             pairs = paired_rows[drawn(len(paired_rows), MOST_PAIRS)]
-            taught[column] = pairs, _learn_pairs(covariance, rows.take(pairs), values[pairs, column])
+            taught[column] = pairs, learn(covariance, rows.take(pairs), values[pairs, column], _nothing(pairs))
     lessons, predicted = [], predict_each([each.lesson for _, each in taught.values()], rows, _nothing(rows))
     for (column, (pairs, learned)), (said, variances) in zip(taught.items(), predicted, strict=True):
         paired_rows = list(references.values())[column].main_rows
@@ -197,12 +193,7 @@ def impute(
     return imputed, known.add("pairs", imputed._pairs(rows), np.zeros(len(rows))).add("doubt", doubt)
 
 
-def _learn_pairs(covariance: Covariance, rows: View, scores: FloatArray) -> RefittableLesson:
-    """Learn the scores (p, c) of a reference from what is known of p rows."""
-    return learn(covariance, rows, scores, _nothing(rows))
-
-
-def _nothing(rows: View) -> FloatArray:
+def _nothing(rows: Sized) -> FloatArray:
     """Nothing is expected of the scores of references at rows: no columns, shape (q, 0)."""
     return np.empty((len(rows), 0))
 

@@ -60,10 +60,6 @@ class Learned(Column):
     at_pairs: float = 1.0
     heard: Heard | None = None
 
-    def at(self, rows: View) -> FloatArray:
-        """Predict rows; see `Column.at`."""
-        return self.with_variance(rows)[0]
-
     def add_to(self, rows: View, name: str) -> View:
         """Add the values, and the "variance" of truths about them; see `Column.add_to`."""
         values, variances = self.with_variance(rows)

@@ -40,11 +40,6 @@ class RefinedScores(Saveable):
         return cls(table.scores, np.zeros(len(table)), None)
 
     @property
-    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-        """Scores, support and uncertainty."""
-        return self.scores, self.support, self.uncertainty
-
-    @property
     def little_support(self) -> int:
         """The number of rows with hardly any evidence behind them."""
         return int(np.sum(self.support < LITTLE))

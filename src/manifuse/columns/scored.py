@@ -71,12 +71,8 @@ class Scoring(Saveable):
         """Refined scores of rows (q, ...), from own scores (q, ...), two columns (q, c), and which rows are pairs."""
         known = self.own_offset + self.own_scale * own
         if self.pairs_follow and pairs.any():
-            known = np.where(pairs if own.ndim == 1 else pairs[:, None], self.followed(expected), known)
+            known = np.where(pairs if own.ndim == 1 else pairs[:, None], found_of(self.units, expected), known)
         return self.between(known, self.found(last))
-
-    def followed(self, expected: FloatArray) -> FloatArray:
-        """What is expected of rows without labels (..., q, c), in units."""
-        return found_of(self.units, expected)
 
     def between(self, known: FloatArray, found: FloatArray) -> FloatArray:
         """Refined scores, between what is known of rows without labels and what was found, both in units."""

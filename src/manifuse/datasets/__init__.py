@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import entry_points
-from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from manifuse.datasets.digit_halves import load_digit_halves as load_digit_halves
 from manifuse.datasets.digit_views import digit_views
 from manifuse.datasets.example import Example as Example
-from manifuse.datasets.seeds import checked_seed
+from manifuse.datasets.whole_numbers import whole_number
 from manifuse.errors import InputError, look_up
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
@@ -74,7 +73,7 @@ def load_clinics(*, labels: int = 0, seed: int = 0) -> Example[RankLabels]:
     """
     data = load_breast_cancer()
     malignant = 1.0 - data.target
-    order = np.random.default_rng(checked_seed(seed)).permutation(len(malignant))
+    order = np.random.default_rng(whole_number("seed", seed)).permutation(len(malignant))
     learned_a, learned_b, common, rest = np.split(order, np.cumsum([CLINIC_A, CLINIC_B, COMMON]))
     only_a, only_b = np.split(rest, [len(rest) // 2])
     tables = []
@@ -200,7 +199,7 @@ def two_sides(
     """
     task = next(iter(tasks)) if task is None else task
     look_up(task, tasks, kind=f"task of {name} named")
-    rng = np.random.default_rng(checked_seed(seed))
+    rng = np.random.default_rng(whole_number("seed", seed))
     order = rng.permutation(len(tasks[task][1]))
     if len(order) < PAIRS + 2 * (TRAINING + LEAST_TEST):
         raise InputError(f"{name} has {len(order)} rows, which are too few for two sides; choose another data set.")
@@ -230,8 +229,7 @@ def _example(
     """Put an example together; the common rows come first, then those with labels."""
     shared = int(np.isin(main.keys, references[0].keys).sum())
     most = min(most, len(main) - shared - LEAST_TEST)
-    if not isinstance(labels, Integral) or not 0 <= labels <= most:
-        raise InputError(f"labels={labels!r} came, but a whole number from 0 to {most} was expected; give one.")
+    labels = whole_number("labels", labels, most)
     known = np.arange(shared, shared + labels)
     given = RankLabels(main.keys[known], truth[known]) if labels else None
     return Example(main, tuple(references), given, truth, np.arange(shared + labels, len(main)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -12,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from manifuse.datasets.example import Example
-from manifuse.datasets.seeds import checked_seed
-from manifuse.errors import InputError
+from manifuse.datasets.whole_numbers import whole_number
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.observations import Observations
@@ -64,9 +62,8 @@ def load_digit_halves(*, labels: int = 0, seed: int = 0) -> Example[ClassLabels]
 
 def draw_halves(*, labels: int, seed: int) -> Example[ClassLabels]:
     """Return the example of `load_digit_halves` with all rows and features of the reference, as the study has it."""
-    rng = np.random.default_rng(checked_seed(seed))
-    if not isinstance(labels, Integral) or not 0 <= labels <= MOST_LABELS:
-        raise InputError(f"labels={labels!r} came, but a whole number from 0 to {MOST_LABELS} was expected; give one.")
+    rng = np.random.default_rng(whole_number("seed", seed))
+    labels = whole_number("labels", labels, MOST_LABELS)
     images, digits = load_digits(return_X_y=True)
     left, right = (images.reshape(-1, 8, 2, 4)[:, :, side].reshape(len(images), -1) for side in (0, 1))
     ours, theirs = np.array_split(rng.permutation(len(images)), 2)

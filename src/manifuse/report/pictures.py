@@ -71,11 +71,6 @@ def shift_of(result: Refinement) -> Shift | ClassShift:
     return Shift.of(result) if result.main.classes is None else ClassShift.of(result)
 
 
-def draw_all(result: Refinement, shift: Shift | ClassShift) -> dict[str, Any]:
-    """Draw every picture that there is of a result."""
-    return {name: draw() for name, draw in pictures_of(result, shift).items()}
-
-
 def pictures_of(result: Refinement, shift: Shift | ClassShift) -> dict[str, Callable[[], Any]]:
     """Return what draws each picture of a result; some results have fewer."""
     order = by_weight(result)[:MOST_DRAWN]

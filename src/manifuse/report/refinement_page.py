@@ -14,7 +14,7 @@ from manifuse.report.class_quality import by_class_grid
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.drawing import LEGIBLE
 from manifuse.report.markup import render, write_page
-from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, draw_all, shift_of
+from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, pictures_of, shift_of
 from manifuse.report.reference_opinion import ReferenceOpinion, demand_own
 from manifuse.report.refinement_statistics import Shift, by_weight
 from manifuse.report.sentences import lead
@@ -108,7 +108,7 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         hyperparameters=tables.hyperparameters_grid(result),
         tried=tables.tried_grid(result),
         shift=shift,
-        figures=draw_all(result, shift),
+        figures={name: draw() for name, draw in pictures_of(result, shift).items()},
         steps=any(step.step > 0 for step in result.history),
         most_dots=DOTS,
         intervals=INTERVALS,

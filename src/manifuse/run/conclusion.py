@@ -11,7 +11,7 @@ from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.like_rest import pairs_are_like_rest
 from manifuse.columns.run_order import refine_columns
-from manifuse.columns.scored import HeldOutScores, Scoring, comparable
+from manifuse.columns.scored import HeldOutScores, Scoring, comparable, found_of
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.class_score import LogLoss, calibrated_without, line_of, risks_of
@@ -134,7 +134,7 @@ def _gain_at_pairs(given: RunInputs, found: RunOutputs, honest: HeldOutScores) -
     own = scored.own_offset + scored.own_scale * given.problem.main.scores[score.rows]
     pulls, covered = found.agreement.full_pulls, found.columns.expected.covered
     expected = Expected.measured(known.held_out, pulls, covered).at(known.fitted.take(score.rows))
-    gain = score.gain(own, scored.followed(expected))
+    gain = score.gain(own, found_of(scored.units, expected))
     return None if gain.is_of_few else gain
 
 

@@ -101,7 +101,7 @@ class FittedModel(Saveable):
     def said_by_references(self, rows: IndexArray) -> FloatArray:
         """What references say of fitted rows, or would say (q, m, c), standardised over the rows of each."""
         imputed = self.columns.references
-        values = imputed.at(self.later_rows.fitted_view.take(rows))
+        values = imputed.add_to(self.later_rows.fitted_view.take(rows), "references")["references"]
         return np.stack([level.undo(values[:, column]) for column, level in enumerate(imputed.levels)], axis=1)
 
     @cached_property

@@ -83,7 +83,8 @@ class LaterRows:
         with pool:
             for _ in pool.map(work, range(0, len(later), BLOCK)):
                 pass
-        if not all(np.isfinite(each[later]).all() for each in made.arrays if each is not None):
+        arrays = (made.scores, made.support, made.uncertainty)
+        if not all(np.isfinite(each[later]).all() for each in arrays if each is not None):
             raise InputError(
                 f"Refined scores of {new.name} leave the range of numbers; its scores or features, or the saved "
                 "refinement, hold numbers that are too large."

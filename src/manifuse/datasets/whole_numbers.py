@@ -1,0 +1,21 @@
+"""Whole numbers that come as arguments: seeds of splits, and numbers of labels."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+from manifuse.errors import InputError
+
+
+def whole_number(name: str, value: int, most: int | None = None) -> int:
+    """Return an argument, or refuse it.
+
+    Raises
+    ------
+    InputError
+        If it is not a whole number from 0 on, or is larger than ``most``.
+    """
+    if not isinstance(value, Integral) or value < 0 or (most is not None and value > most):
+        end = "on" if most is None else f"to {most}"
+        raise InputError(f"{name}={value!r} came, but a whole number from 0 {end} was expected; give one.")
+    return int(value)
