@@ -83,20 +83,20 @@ class TableWriter:
     path : Path
     escape, classes
         See `write_table`.
+
+    Attributes
+    ----------
+    rows : int
+        Rows added so far.
     """
 
     def __init__(self, path: Path, *, escape: bool = False, classes: Mapping[str, str] | None = None) -> None:
         self._path = path
         self._escape, self._classes = escape, classes
         self._columns: list[Mapping[str, NDArray[Any]]] = []
-        self._folder: Path | None = None
+        self._parts: list[Path] = []
         self._opened = ExitStack()
-        self._rows: list[int] = []
-
-    @property
-    def rows(self) -> int:
-        """Rows added so far."""
-        return sum(self._rows)
+        self.rows = 0
 
     def __enter__(self) -> Self:
         return self
@@ -112,41 +112,35 @@ class TableWriter:
         InputError
             If the disk is full.
         """
-        self._rows.append(len(next(iter(columns.values()))))
+        self.rows += len(next(iter(columns.values())))
         if self._path.suffix.lower() != ".parquet":
             self._columns.append(columns)
             return
         with writing(self._path):
-            if self._folder is None:
+            if not self._parts:
                 self._folder = self._opened.enter_context(unfinished(Path(realpath(self._path)).parent))
-            self._part(len(self._rows)).write_bytes(table_bytes(".parquet", columns))
+            self._parts.append(self._folder / f"{len(self._parts)}.parquet")
+            self._parts[-1].write_bytes(table_bytes(".parquet", columns))
 
     def finish(self, beside: Mapping[Path, Writer] | None = None) -> None:
         """Let the table appear, and other files beside it; either all of them are written, or none."""
         others = dict(beside or {})
-        if self._folder is not None:
+        if self._parts:
             write_together({**others, self._path: self._join})
             return
-        first = self._columns[0]
-        whole = {name: np.concatenate([part[name] for part in self._columns]) for name in first}
-        columns = first if len(self._columns) == 1 else whole
-        write_table(self._path, columns, others, escape=self._escape, classes=self._classes)
-
-    def _part(self, number: int) -> Path:
-        assert self._folder is not None, "nothing was added"
-        return self._folder / f"{number}.parquet"
+        whole = {name: np.concatenate([part[name] for part in self._columns]) for name in self._columns[0]}
+        write_table(self._path, whole, others, escape=self._escape, classes=self._classes)
 
     def _join(self, file: Path) -> None:
         polars = import_module("polars")
-        parts = [self._part(number) for number in range(1, len(self._rows) + 1)]
         try:
-            polars.scan_parquet(parts, glob=False).sink_parquet(file, maintain_order=True)
+            polars.scan_parquet(self._parts, glob=False).sink_parquet(file, maintain_order=True)
             # On a full disk some versions of polars write a part of the file and raise no error.
             rows = polars.scan_parquet(file, glob=False).select(polars.len()).collect().item()
         except polars.exceptions.PolarsError as error:
             raise OSError(errno.EIO, shorten(error)) from None
-        if rows != sum(self._rows):
-            raise OSError(errno.EIO, f"{rows} rows are there after {sum(self._rows)} were written")
+        if rows != self.rows:
+            raise OSError(errno.EIO, f"{rows} rows are there after {self.rows} were written")
 
 
 def table_bytes(
