@@ -74,11 +74,11 @@ def test_the_error_where_references_are_lacking_is_the_change_without_them(monke
     seen = []
     monkeypatch.setattr(fitted_model, "error_if_unknown", lambda *given: seen.append(given) or 0.0)
     mf.refine(main, [theirs], mf.RankLabels(main.keys[::4], truth[:FITTED:4]), task="regression", rng=0)
-    ((columns, scored, own, rows, unseen),) = seen
+    ((columns, scored, own, rows, unseen, places),) = seen
     scored = replace(scored, certainty=0.0, pairs_follow=True)
     known = np.sort(chosen)
     changes = found_of(scored.units, rows["expected"][known]) - scored.own_offset - scored.own_scale * own[known]
-    error = error_if_unknown(columns, scored, own, rows, unseen)
+    error = error_if_unknown(columns, scored, own, rows, unseen, places)
     assert error == pytest.approx(np.sqrt(np.mean(changes**2)))
 
 
@@ -119,3 +119,66 @@ def test_a_later_row_far_away_is_refined_if_references_know_it():
         applied = result.apply_in_full(far)
     assert applied.scores[0] > np.quantile(result.scores, 0.9)
     assert applied.support[0] == 1.0
+
+
+@pytest.fixture
+def common_and_partial(request):
+    """A reference that knows all fitted rows and some later ones, and one that knows only some fitted rows."""
+    main, later, (common, _), truth, _ = problem(2, FITTED)
+    noise = np.random.default_rng(102)
+    further = mf.Observations(truth[FITTED : FITTED + 35], ids=later.keys[:35], name="further")
+    whole = mf.Observations(
+        np.append(common.scores, further.scores), ids=np.append(common.keys, further.keys), name="whole"
+    )
+    chosen = np.sort(noise.choice(FITTED, request.param, replace=False))
+    part = mf.Observations(
+        truth[chosen] + 0.2 * noise.standard_normal(len(chosen)), ids=main.keys[chosen], name="part"
+    )
+    return main, later, [whole, part], mf.RankLabels(main.keys[::4], truth[:FITTED:4])
+
+
+@pytest.mark.parametrize("common_and_partial", [100, 200], indirect=True)
+def test_a_later_row_is_refined_alike_beside_rows_that_a_reference_lacks(common_and_partial):
+    main, later, references, labels = common_and_partial
+    result = mf.refine(main, references, labels, task="regression", rng=0)
+    known = mf.Observations(later.scores[:35], later.table[:35], ids=later.keys[:35], name="later")
+    few, all_rows = result.apply_in_full(known), result.apply_in_full(later)
+    np.testing.assert_array_equal(few.scores, all_rows.scores[:35])
+    np.testing.assert_array_equal(few.uncertainty, all_rows.uncertainty[:35])
+    assert few.uncertainty.mean() < all_rows.uncertainty[35:].mean()
+
+
+@pytest.mark.parametrize("known", [150, 225])
+def test_a_reference_that_knows_a_part_widens_no_interval(known):
+    """Rows that lack a reference of all fitted rows are no less sure if a second one knows some fitted rows."""
+    wide = []
+    for seed in range(3):
+        main, later, (whole, _), truth, _ = problem(seed, FITTED)
+        noise = np.random.default_rng(100 + seed)
+        chosen = noise.choice(FITTED, known, replace=False)
+        part = mf.Observations(truth[chosen] + 0.2 * noise.standard_normal(known), ids=main.keys[chosen], name="part")
+        labels = mf.RankLabels(main.keys[::4], truth[:FITTED:4])
+        given = [mf.refine(main, each, labels, task="regression", rng=0) for each in ([whole], [whole, part])]
+        one, two = (result.apply_in_full(later).uncertainty.mean() for result in given)
+        wide.append(two / one)
+    assert np.mean(wide) < 1.05
+
+
+@pytest.mark.parametrize("known", [350, 400])
+def test_the_order_of_many_rows_does_not_count(known):
+    """More rows than are drawn to learn what references say of rows that they lack."""
+    rng = np.random.default_rng(0)
+    features, truth = smooth_truth(rng, 500)
+    scores, theirs = (truth + noise * rng.standard_normal(500) for noise in (0.8, 0.3))
+    ids = np.array([f"m{row}" for row in range(500)])
+    chosen = rng.choice(400, known, replace=False)
+    reference = mf.Observations(theirs[chosen], ids=ids[chosen], name="theirs")
+    labels, later = mf.RankLabels(ids[:50], truth[:50]), mf.Observations(scores[400:], features[400:], ids=ids[400:])
+    applied = [
+        mf.refine(
+            mf.Observations(scores[order], features[order], ids=ids[order]), [reference], labels, rng=0
+        ).apply_in_full(later)
+        for order in (np.arange(400), rng.permutation(400))
+    ]
+    np.testing.assert_allclose(applied[0].scores, applied[1].scores, atol=1e-5)
+    np.testing.assert_allclose(applied[0].uncertainty, applied[1].uncertainty, atol=1e-5)

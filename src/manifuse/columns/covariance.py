@@ -156,8 +156,11 @@ class Covariance(Saveable):
 
     def own(self, points: Sequence[FloatArray], variances: FloatArray) -> FloatArray:
         """Variances of rows, shape (..., q), by the variances of the matrices (..., k)."""
-        each = [own for part, some in zip(self.parts, points, strict=True) for own in part.own(some)]
-        return np.asarray(variances @ np.array(each))
+        total = np.zeros((*variances.shape[:-1], len(points[0])))
+        each = (own for part, some in zip(self.parts, points, strict=True) for own in part.own(some))
+        for number, own in enumerate(each):
+            total += variances[..., number, None] * own
+        return total
 
 
 def _median_distance(points: FloatArray) -> float:

@@ -33,13 +33,18 @@ class ReferenceLesson(Saveable):
     lesson : Lesson
     column : int
         Which reference it imputes, among those that take part.
-    knows_most : bool
-        Whether the reference knows most of the fitted rows, so that what it knows is usual.
+    known_share : float
+        Of the fitted rows, the share that the reference knows.
     """
 
     lesson: Lesson
     column: int
-    knows_most: bool
+    known_share: float
+
+    @property
+    def knows_most(self) -> bool:
+        """Whether the reference knows most of the fitted rows, so that what it knows is usual."""
+        return self.known_share > 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +95,14 @@ class Imputed(Column):
         return View(rows.features, {**rows.columns, "looked up": values}, known, rows.edges)
 
     def _pairs(self, rows: View) -> FloatArray:
-        """1 where a reference knows a row itself that is imputed at other rows, else 0, shape (q,)."""
-        imputed = [each.column for each in self.lessons]
+        """1 where a reference knows a row itself that is imputed at other fitted rows, else 0, shape (q,)."""
+        imputed = [each.column for each in self.lessons if each.known_share < 1]
         return np.asarray(rows.known[:, imputed].max(axis=1, initial=0.0))
+
+    @property
+    def common(self) -> IndexArray:
+        """Columns of the references that know all fitted rows, and have no lesson for others."""
+        return np.setdiff1d(np.arange(len(self.numbers)), [each.column for each in self.lessons])
 
     @property
     def usual(self) -> IndexArray:
@@ -106,43 +116,46 @@ class Imputed(Column):
         return 1.0 - known.mean(axis=1) if known.shape[1] else np.zeros(len(rows))
 
     def with_lesson_of_common(
-        self, rows: View, measured: IndexArray, name: str
-    ) -> tuple[Self, IndexArray, FloatArray]:
+        self, rows: View, few: IndexArray, measured: IndexArray, name: str
+    ) -> tuple[Self, View, FloatArray]:
         """Learn the references that know all fitted ``rows``, for later rows that they do not know.
 
         Parameters
         ----------
         rows : View
-            The fitted rows, with all references.
+            The fitted rows, with what references know of them.
+        few : (k,) array of int
+            Those that teach.
         measured, name
             As of `impute`.
 
         Returns
         -------
         imputed : Imputed
-        few : (k,) array of int
-            Rows that taught.
+        taught : View
+            The rows that taught, as if no other reference knew them.
         unseen : (k, m, c) array
-            What is known of these rows if these references do not know them.
+            The references' scores there, if these references do not know them either.
         """
-        columns = sorted(set(range(len(self.numbers))) - {each.column for each in self.lessons})
-        few, lessons = drawn(len(rows), MOST_COMMON), list(self.lessons)
-        unseen = rows["references"][few]
-        if not columns:
-            return self, few, unseen
+        common, lessons = self.common, list(self.lessons)
+        taught = rows.take(few)
+        alone = np.zeros_like(taught.known)
+        alone[:, common] = taught.known[:, common]
+        taught = self.add_to(replace(taught, known=alone), "references")
+        unseen = taught["references"].copy()
         covariance = Covariance.of(rows, measured, name, references=False)
-        for column in columns:
-            learned = learn(covariance, rows.take(few), unseen[:, column], _nothing(unseen))
+        for column in common:
+            learned = learn(covariance, taught, unseen[:, column], _nothing(unseen))
             unseen[:, column] = _without_each(learned)
-            lessons.append(ReferenceLesson(learned.lesson, column, knows_most=True))
-        return replace(self, lessons=tuple(lessons)), few, unseen
+            lessons.append(ReferenceLesson(learned.lesson, int(column), known_share=1.0))
+        return replace(self, lessons=tuple(lessons)), taught, unseen
 
     def _width(self, rows: View) -> int:
         return int(rows["own"].shape[1])
 
 
 def impute(
-    known: FittedViews, references: Mapping[int, Reference], measured: IndexArray, name: str
+    known: FittedViews, references: Mapping[int, Reference], measured: IndexArray, places: IndexArray, name: str
 ) -> tuple[Imputed, FittedViews]:
     """Add the columns "references", "imputed", "unseen", "pairs" and "doubt".
 
@@ -153,6 +166,8 @@ def impute(
         Those that take part, by their numbers.
     measured : (k,) array of int
         The rows that measure distances.
+    places : (n,) array of int
+        Of the rows; see `RunInputs.places`.
     name : str
         Of the main table, for messages.
 
@@ -173,7 +188,8 @@ def impute(
         levels.append(Level.of(paired))
         values[paired_rows, column] = never[paired_rows, column] = levels[-1].apply(paired)
         if not reference.is_coupled:
-            pairs = paired_rows[drawn(len(paired_rows), MOST_PAIRS)]
+            # In an order that does not depend on where rows stand, as what is drawn of them later is.
+            pairs = paired_rows[np.argsort(places[paired_rows])][drawn(len(paired_rows), MOST_PAIRS)]
             taught[column] = pairs, learn(covariance, rows.take(pairs), values[pairs, column], _nothing(pairs))
     lessons, predicted = [], predict_each([each.lesson for _, each in taught.values()], rows, _nothing(rows))
     for (column, (pairs, learned)), (said, variances) in zip(taught.items(), predicted, strict=True):
@@ -183,7 +199,7 @@ def impute(
         doubt[unpaired, column] = learned.lesson.doubt(variances)[unpaired]
         never[:, column] = said
         never[pairs, column] = _without_each(learned)
-        lessons.append(ReferenceLesson(learned.lesson, column, 2 * len(paired_rows) > len(rows)))
+        lessons.append(ReferenceLesson(learned.lesson, column, len(paired_rows) / len(rows)))
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
     imputed, held_out = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels)), never
     if len(imputed.usual):

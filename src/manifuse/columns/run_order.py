@@ -47,7 +47,7 @@ def refine_columns(given: RunInputs) -> RunOutputs:
     main, measured = given.problem.main, given.measured
     own, known = start(given)
     smoothed, known = smooth_own(given, known)
-    references, known = impute(known, given.taking_part, measured, main.name)
+    references, known = impute(known, given.taking_part, measured, given.places, main.name)
     agreement = ask_references(given, known)
     expected, known = Expected.of(known, agreement.pulls, CoveredClasses.of(given.problem, given.taking_part))
     diffuses = is_worth_diffusing(given, known, agreement, expected)

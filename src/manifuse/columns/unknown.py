@@ -8,10 +8,12 @@ from manifuse.columns.all_columns import Columns
 from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.scored import Scoring
 from manifuse.columns.view import View
-from manifuse.kernels.arrays import FloatArray, drawn
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
 
 
-def error_if_unknown(columns: Columns, scored: Scoring, own: FloatArray, rows: View, unseen: FloatArray) -> float:
+def error_if_unknown(
+    columns: Columns, scored: Scoring, own: FloatArray, rows: View, unseen: FloatArray, places: IndexArray
+) -> float:
     """Standard error to add at rows that no usual reference knows: what scores change by without these references.
 
     It is the root mean square of the change, before a diffusion, at rows that most of them know.
@@ -26,14 +28,15 @@ def error_if_unknown(columns: Columns, scored: Scoring, own: FloatArray, rows: V
         With the references' scores.
     unseen : (q, m, c) array
         These scores; those that a usual reference knows are learned from other rows, if it has a lesson.
+    places : (q,) array of int
+        Of the rows; see `RunInputs.places`.
     """
     learned = (unseen != rows["references"]).any(axis=2)[:, columns.references.usual]
     if not learned.any():
         return 0.0
     # No row may be known to all usual references; the change without those that know a row stands for a part.
     share = learned.mean(axis=1)
-    here = np.flatnonzero(share == share.max())
-    here = here[drawn(len(here), MOST_COMMON)]
+    here = drawn_by_place(places, np.flatnonzero(share == share.max()), MOST_COMMON, np.random.default_rng(0))
     seen, imputed = rows.take(here), unseen[here]
     lacking = seen.with_column("references", imputed).with_column("imputed", imputed)
     lacking = lacking.with_column("pairs", np.zeros(len(here)))

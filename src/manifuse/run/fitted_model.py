@@ -21,6 +21,7 @@ from manifuse.records import Saveable
 from manifuse.run.changed_rows import find_changed
 from manifuse.run.later_rows import LaterRows
 from manifuse.tables.arranging import with_features_of
+from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
 
 
@@ -55,7 +56,7 @@ class FittedModel(Saveable):
         columns, known = found.columns, found.known.fitted
         errors = None
         if scored.error_scale is not None:
-            unknown = error_if_unknown(columns, scored, main.scores, known, known["unseen"])
+            unknown = error_if_unknown(columns, scored, main.scores, known, known["unseen"], places_of(main))
             scored = replace(scored, error_if_unknown=unknown)
             errors = scored.errors(known["variance"], columns.references.unknown(known))
         return cls(

@@ -12,13 +12,14 @@ from threadpoolctl import threadpool_limits
 from manifuse.backends.index import Index
 from manifuse.columns.all_columns import MEASURING_ROWS, Columns
 from manifuse.columns.edges import Edges, Joining
+from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring
 from manifuse.columns.unknown import error_if_unknown
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR
-from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn, drawn_by_place
 from manifuse.machine import threads
 from manifuse.run.familiarity import Familiarity
 from manifuse.run.ranks import Fallback, alone_of
@@ -96,18 +97,17 @@ class LaterRows:
             self.columns.diffused.prepare()
         _ = self._index, self._familiarity, self._alone
         _ = None if self.fitted.uncertainty is None else self._error_of_ranks
-        _ = None if self._all_known(new) else self._common
+        _ = None if self._know_common(new).all() else self._common
 
-    def _all_known(self, new: View) -> bool:
-        """Whether references that know all fitted rows know these, too, so that none needs a lesson."""
-        taught = {each.column for each in self.columns.references.lessons}
-        common = [column for column in range(new.known.shape[1]) if column not in taught]
-        return bool((new.known[:, common] > 0).all())
+    def _know_common(self, rows: View) -> BoolArray:
+        """Whether references that know all fitted rows know these, too, so that none needs a lesson, (q,)."""
+        return np.asarray((rows.known[:, self.columns.references.common] > 0).all(axis=1))
 
     def _refine_block(self, rows: View, scores: FloatArray) -> RefinedScores:
         """Refine later rows, of which there are `BLOCK`, from own scores (q,)."""
         edges = Edges.of(rows.features, self._index, self.joining)
-        columns, scored = (self.columns, self.scored) if self._all_known(rows) else self._common
+        known = self._know_common(rows)
+        columns, scored = (self.columns, self.scored) if known.all() else self._common
         rows = columns.at(replace(rows, edges=edges))
         familiar = self._familiar(rows, edges)
         share = familiar if scores.ndim == 1 else familiar[:, None]
@@ -115,7 +115,8 @@ class LaterRows:
         refined = share * found + (1.0 - share) * self._alone(scores)
         errors = None
         if self.scored.error_scale is not None:
-            errors = scored.errors(rows["variance"], columns.references.unknown(rows))
+            given = rows["variance"], columns.references.unknown(rows)
+            errors = np.where(known, self.scored.errors(*given), scored.errors(*given))
             errors = np.asarray(np.hypot(np.sqrt(familiar) * errors, np.sqrt(1.0 - familiar) * self._error_of_ranks))
         return RefinedScores(refined, familiar * support_of(rows["doubt"], self.columns.expected.pulls), errors)
 
@@ -135,14 +136,14 @@ class LaterRows:
     def _common(self) -> tuple[Columns, Scoring]:
         """With a lesson for later rows that references lack which know all fitted ones."""
         imputed, main = self.columns.references, self.main
-        view = self.fitted_view.with_column("references", self.fitted_view["looked up"])
-        measured = drawn_by_place(places_of(main), np.arange(len(main)), MEASURING_ROWS, np.random.default_rng(0))
-        taught, rows, unseen = imputed.with_lesson_of_common(view, measured, main.name)
-        columns = replace(self.columns, references=taught)
+        places, every = places_of(main), np.arange(len(main))
+        measured = drawn_by_place(places, every, MEASURING_ROWS, np.random.default_rng(0))
+        few = np.argsort(places)[drawn(len(main), MOST_COMMON)]
+        imputed, taught, unseen = imputed.with_lesson_of_common(self.fitted_view, few, measured, main.name)
+        columns = replace(self.columns, references=imputed)
         if self.scored.error_scale is None:
             return columns, self.scored
-        view = taught.add_to(self.fitted_view.take(rows), "references")
-        unknown = error_if_unknown(columns, self.scored, main.scores[rows], view, unseen)
+        unknown = error_if_unknown(columns, self.scored, main.scores[few], taught, unseen, places[few])
         return columns, replace(self.scored, error_if_unknown=max(unknown, self.scored.error_if_unknown))
 
     @cached_property
