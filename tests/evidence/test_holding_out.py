@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 from tests.problems import draw
 
 import manifuse as mf
-from manifuse.evidence.holding_out import Folds, Held, are_crowded, follow_in_time, held_together
+from manifuse.evidence.holding_out import Folds, Held, are_crowded, error_of_sum, follow_in_time, held_together
 
 
 def nearest(features):
@@ -138,3 +139,28 @@ def test_groups_must_be_several_and_one_for_each_label():
         mf.RankLabels(ids, grades, ["a"] * 20)
     with pytest.raises(mf.InputError, match="20 ids but 3 groups"):
         mf.RankLabels(ids, grades, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("sizes", [[12] * 5, [56, 1, 1, 1, 1], [50, 5, 5], [40, *[2] * 10], [1, 59]])
+def test_the_error_of_blocks_is_that_of_leaving_out_one_at_a_time(rng, sizes):
+    blocks = np.repeat(np.arange(len(sizes)), sizes)
+    values = rng.standard_normal(len(sizes))[blocks] + 0.1 * rng.standard_normal(60)
+    folds = Folds(np.zeros((1, 60), dtype=np.intp), Held.BY_GROUP, blocks)
+    without = np.array([values[blocks != block].mean() for block in range(len(sizes))])
+    spread = (len(sizes) - 1) / len(sizes) * np.sum((without - values.mean()) ** 2)
+    student = t.ppf(0.975, len(sizes) - 1) / norm.ppf(0.975)
+    error = error_of_sum(values - values.mean(), folds) / 60
+    assert error == pytest.approx(max(student * np.sqrt(spread), values.std() / np.sqrt(60)))
+
+
+@pytest.mark.parametrize("sizes", [[12] * 5, [56, 1, 1, 1, 1], [50, 5, 5], [40, *[2] * 10], [30, 20, 10], [1, 59]])
+def test_intervals_hold_whatever_the_sizes_of_groups(rng, sizes):
+    """The mean of rows whose groups are off by the same is seldom more than two errors away."""
+    blocks = np.repeat(np.arange(len(sizes)), sizes)
+    folds = Folds(np.zeros((1, 60), dtype=np.intp), Held.BY_GROUP, blocks)
+    away = []
+    for _ in range(1000):
+        values = rng.standard_normal(len(sizes))[blocks] + 0.3 * rng.standard_normal(60)
+        away.append(abs(values.mean()) / (error_of_sum(values - values.mean(), folds) / 60))
+    assert np.mean(np.array(away) < 1.645) > 0.82
+    assert np.mean(np.array(away) > 2.0) < 0.14

@@ -180,17 +180,19 @@ def test_a_later_row_may_come_in_a_data_frame(case, result, make):
         mf.explain(result, "new5", later=[1.0])
 
 
-def test_a_row_that_was_fitted_and_has_changed_is_explained_as_a_new_one(case, result):
-    changed = case.main.take(np.array([7]))
+def test_a_row_that_was_fitted_and_has_changed_is_explained_as_it_is_refined(case, result):
+    """References still know it by its id, in what it is refined to and in what is said of it."""
     best = int(case.main.scores.argmax())
-    again = mf.Observations(case.main.scores[[best]], case.main.table[[best]], ids=changed.keys, name="again")
-    new = mf.Observations(case.main.scores[[best]], case.main.table[[best]], ids=["new"], name="again")
-    name = f"{changed.keys[0]}, as it came later"
-    why = mf.explain(result, changed.keys[0], case.references, later=again)
-    expected = mf.explain(result, "new", case.references, later=new)
-    assert [sentence.replace(name, "new") for sentence in why.sentences] == list(expected.sentences)
-    assert [line[2:] for line in why.rows.body] == [line[2:] for line in expected.rows.body]
-    assert ids_of(why, "this row") == [name]
+    known = [np.isin(case.main.keys, each.keys) for each in case.references]
+    for row in (int(np.flatnonzero(known[0])[0]), int(np.flatnonzero(~np.any(known, axis=0))[0])):
+        key = case.main.keys[row]
+        again = mf.Observations(case.main.scores[[best]], case.main.table[[best]], ids=[key], name="again")
+        with pytest.warns(mf.ManifuseWarning, match="were fitted with other scores"):
+            why, refined = mf.explain(result, key, case.references, later=again), result.apply(again)[0]
+        assert f"is {refined:.4g}" in why.sentences[0]
+        assert ids_of(why, "this row") == [f"{key}, as it came later"]
+        for each, knows in zip(case.references, known, strict=True):
+            assert (f"“{each.name}” knows this row itself" in str(why)) is bool(knows[row])
 
 
 def test_columns_that_were_left_out_need_not_be_named_again(case):

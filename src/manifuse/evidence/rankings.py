@@ -61,7 +61,7 @@ class GradedRanking(Score):
         total = float(partners.sum()) or 1.0
         value = float((now - was).sum() / total)
         deviations = now - was - value * partners
-        error = 2.0 * error_of_sum(deviations, folds) / total
+        error = 2.0 * error_of_sum(deviations, folds, partners) / total
         # Where all labels of every fold are equal, nothing was compared.
         rows = len(self.rows) if partners.any() else 0
         return Gain(value, error, rows, self.measure, self.others)

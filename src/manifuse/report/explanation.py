@@ -117,8 +117,10 @@ def explain(
     fitted = result.fitted_model.main
     columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label, drop=drop)
     if later is not None:
-        result, row = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))
+        result, row, asked = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))
     main, names = result.main, [entry.name for entry in result.relevance]
+    # References know a row that came again by its id.
+    keys = main.keys if later is None else np.where(main.keys == row, asked, main.keys)
     references = columns.observe_all(references, names, without=columns.truth_in(labels))
     labels = columns.labels_of(labels, main)
     (place,) = rows_of([row], main.keys, name=main.name)
@@ -140,7 +142,7 @@ def explain(
     sentences = [shift_of(result).moved(place), *_on_the_way(result, place, before, after)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
     sentences += _alike(near, before, after)
-    for heard in (ReferenceOpinion.of(result, reference) for reference in references if reference.name in used):
+    for heard in (ReferenceOpinion.of(result, reference, keys) for reference in references if reference.name in used):
         pairs, theirs = near.pairs(heard.table.keys)
         name, told = heard.table.name, heard.told
         lines += [line(f"this row, {name}", place, heard.cell(place))] if heard.known[place] else []
@@ -154,18 +156,22 @@ def explain(
     return Explanation(tuple(sentences), Grid.of(lines))
 
 
-def _with_later(result: Refinement, row: Any, later: Observations) -> tuple[Refinement, Any]:
-    """Return the result with one more row, which came later, and its id; the result itself if it has that row."""
+def _with_later(result: Refinement, row: Any, later: Observations) -> tuple[Refinement, str, str]:
+    """Return the result with one more row, which came later, what it is called there, and its id.
+
+    If the result has the row as it came, it is returned itself.
+    """
     if later.neighbours is not None:
         raise InputError(f"{later.name} came with neighbours, which name its own rows; give features.")
     one = straightened_by(later.take(rows_of([row], later.keys, name=later.name)), result.main.straightening)
-    main, (rows, known) = result.main, locate(one.keys, result.main.keys)
+    main, (rows, known), asked = result.main, locate(one.keys, result.main.keys), str(one.keys[0])
+    if known.all() and not changed_rows(one, main, rows, known).any():
+        return result, asked, asked
+    refined = result.refined.followed_by(result.refine_later(one))
     if known.all():
-        if not changed_rows(one, main, rows, known).any():
-            return result, row
-        one.keys = np.array([f"{one.keys[0]}, as it came later"])
+        one.keys = np.array([f"{asked}, as it came later"])
     both = main.followed_by(with_features_of(one, main))
-    return replace(result, main=both, refined=result.refined.followed_by(result.refine_later(one))), one.keys[0]
+    return replace(result, main=both, refined=refined), str(one.keys[0]), asked
 
 
 def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:

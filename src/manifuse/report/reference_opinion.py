@@ -48,9 +48,9 @@ class ReferenceOpinion:
     known: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, result: Refinement, table: Observations) -> Self:
-        """Find the rows that a reference knows."""
-        return cls(result, table, told_of(table), *locate(result.main.keys, table.keys))
+    def of(cls, result: Refinement, table: Observations, keys: NDArray[np.str_] | None = None) -> Self:
+        """Find the main rows that a reference knows, by other ``keys`` (n,) if it knows them by these."""
+        return cls(result, table, told_of(table), *locate(result.main.keys if keys is None else keys, table.keys))
 
     def expected(self, row: int) -> str | None:
         """What it would say of a main row; None of rows that were not fitted, of scores and of other classes."""
