@@ -7,6 +7,7 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.evidence.holding_out import Folds, Held, are_crowded, error_of_sum, follow_in_time, held_together
+from manifuse.evidence.rankings import GradedRanking
 
 
 def nearest(features):
@@ -164,3 +165,14 @@ def test_intervals_hold_whatever_the_sizes_of_groups(rng, sizes):
         away.append(abs(values.mean()) / (error_of_sum(values - values.mean(), folds) / 60))
     assert np.mean(np.array(away) < 1.645) > 0.82
     assert np.mean(np.array(away) > 2.0) < 0.14
+
+
+def test_a_block_that_has_all_comparisons_says_no_more_than_its_rows():
+    blocks = np.array([0, 0, 0, 0, 1, 1])
+    folds = Folds(blocks[np.newaxis], Held.BY_GROUP, blocks)
+    score = GradedRanking(np.arange(6), np.array([0.0, 1.0, 0.0, 1.0, 1.0, 1.0]))
+    before, after = np.array([0.3, 0.2, 0.1, 0.4, 0.0, 0.5]), np.array([0.1, 0.2, 0.0, 0.4, 0.3, 0.5])
+    alone = GradedRanking(np.arange(4), score.truth[:4]).gain(before[:4], after[:4])
+    gain = score.gain(before, after, folds)
+    assert (gain.value, gain.standard_error) == pytest.approx((alone.value, alone.standard_error))
+    assert gain.standard_error > 0
