@@ -116,11 +116,10 @@ def explain(
     demand(Refinement, result)
     fitted = result.fitted_model.main
     columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label, drop=drop)
+    keys = result.main.keys
     if later is not None:
-        result, row, asked = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))
+        result, row, keys = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))
     main, names = result.main, [entry.name for entry in result.relevance]
-    # References know a row that came again by its id.
-    keys = main.keys if later is None else np.where(main.keys == row, asked, main.keys)
     references = columns.observe_all(references, names, without=columns.truth_in(labels))
     labels = columns.labels_of(labels, main)
     (place,) = rows_of([row], main.keys, name=main.name)
@@ -156,22 +155,22 @@ def explain(
     return Explanation(tuple(sentences), Grid.of(lines))
 
 
-def _with_later(result: Refinement, row: Any, later: Observations) -> tuple[Refinement, str, str]:
-    """Return the result with one more row, which came later, what it is called there, and its id.
+def _with_later(result: Refinement, row: Any, later: Observations) -> tuple[Refinement, str, NDArray[np.str_]]:
+    """Return the result with one more row, which came later, and what it is called; or itself, if it has that row.
 
-    If the result has the row as it came, it is returned itself.
+    A row that came again has another name. References know it by its id, so the ids of all rows are returned, too.
     """
     if later.neighbours is not None:
         raise InputError(f"{later.name} came with neighbours, which name its own rows; give features.")
     one = straightened_by(later.take(rows_of([row], later.keys, name=later.name)), result.main.straightening)
     main, (rows, known), asked = result.main, locate(one.keys, result.main.keys), str(one.keys[0])
     if known.all() and not changed_rows(one, main, rows, known).any():
-        return result, asked, asked
+        return result, asked, main.keys
     refined = result.refined.followed_by(result.refine_later(one))
     if known.all():
         one.keys = np.array([f"{asked}, as it came later"])
     both = main.followed_by(with_features_of(one, main))
-    return replace(result, main=both, refined=refined), str(one.keys[0]), asked
+    return replace(result, main=both, refined=refined), str(one.keys[0]), np.append(main.keys, asked)
 
 
 def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
