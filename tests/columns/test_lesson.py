@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from manifuse.columns import lesson as lesson_module
-from manifuse.columns.covariance import FEATURE_WIDTHS, Covariance
+from manifuse.columns.covariance import FEATURE_WIDTHS, Covariance, weighed
 from manifuse.columns.lesson import FLAT, learn
 from manifuse.columns.view import View
 
@@ -36,7 +36,7 @@ def test_the_parts_are_own_scores_features_and_references(rows, covariance):
     variances = np.arange(1.0, 10.0)
     total = covariance.between(points, points, variances)
     np.testing.assert_allclose(total, np.tensordot(variances, np.array(matrices), axes=1))
-    np.testing.assert_allclose(covariance.own(points, variances), np.diag(total))
+    np.testing.assert_allclose(weighed(covariance.own(points), variances), np.diag(total))
 
 
 def test_a_lesson_is_the_posterior_of_the_sum_of_its_parts(rows, covariance, rng, monkeypatch):

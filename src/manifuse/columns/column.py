@@ -68,7 +68,7 @@ class FittedViews:
         rows have only this.
     trials : mapping of str to (r, l, c) arrays
         What would be known of each labelled row without its label and those of its fold, in r trials; by the name of
-        the column.
+        the column. That of the variance has the shape (r, l).
     """
 
     fitted: View

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -148,19 +148,23 @@ class Covariance(Saveable):
         return found
 
     def between(self, points: Sequence[FloatArray], others: Sequence[FloatArray], variances: FloatArray) -> FloatArray:
-        """The sum of the matrices times their variances (..., k), shape (..., q, l)."""
-        total = np.zeros((*variances.shape[:-1], len(points[0]), len(others[0])))
-        for number, matrix in enumerate(self.each(points, others)):
-            total += variances[..., number, None, None] * matrix
-        return total
+        """The sum of the matrices times their variances (k,), shape (q, l)."""
+        return weighed(self.each(points, others), variances)
 
-    def own(self, points: Sequence[FloatArray], variances: FloatArray) -> FloatArray:
-        """Variances of rows, shape (..., q), by the variances of the matrices (..., k)."""
-        total = np.zeros((*variances.shape[:-1], len(points[0])))
-        each = (own for part, some in zip(self.parts, points, strict=True) for own in part.own(some))
-        for number, own in enumerate(each):
-            total += variances[..., number, None] * own
-        return total
+    def own(self, points: Sequence[FloatArray]) -> list[FloatArray]:
+        """Variances of rows, matrix by matrix, each (q,)."""
+        return [own for part, some in zip(self.parts, points, strict=True) for own in part.own(some)]
+
+
+def weighed(each: Iterable[FloatArray], variances: FloatArray) -> FloatArray:
+    """The sum of matrices, or of what else there is of each, times their variances (k,)."""
+    pairs = zip(variances, each, strict=True)
+    variance, matrix = next(pairs)
+    total = variance * matrix
+    # One after the other, because matrices may be large.
+    for variance, matrix in pairs:
+        total += variance * matrix
+    return np.asarray(total)
 
 
 def _median_distance(points: FloatArray) -> float:

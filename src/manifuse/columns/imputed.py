@@ -182,7 +182,7 @@ def impute(
     rows, count = known.fitted, len(references)
     covariance = Covariance.of(rows, measured, name, references=False)
     values, levels = np.zeros((len(rows), count, rows["own"].shape[1])), []
-    never, doubt, taught = values.copy(), np.zeros((len(rows), count)), {}
+    never, doubt, lessons, alone = values.copy(), np.zeros((len(rows), count)), [], []
     for column, reference in enumerate(references.values()):
         paired_rows, paired = reference.main_rows, reference.paired.reshape(len(reference.main_rows), -1)
         levels.append(Level.of(paired))
@@ -190,16 +190,16 @@ def impute(
         if not reference.is_coupled:
             # In an order that does not depend on where rows stand, as what is drawn of them later is.
             pairs = paired_rows[np.argsort(places[paired_rows])][drawn(len(paired_rows), MOST_PAIRS)]
-            taught[column] = pairs, learn(covariance, rows.take(pairs), values[pairs, column], _nothing(pairs))
-    lessons, predicted = [], predict_each([each.lesson for _, each in taught.values()], rows, _nothing(rows))
-    for (column, (pairs, learned)), (said, variances) in zip(taught.items(), predicted, strict=True):
-        paired_rows = list(references.values())[column].main_rows
-        unpaired = np.setdiff1d(np.arange(len(rows)), paired_rows)
-        values[unpaired, column] = said[unpaired]
-        doubt[unpaired, column] = learned.lesson.doubt(variances)[unpaired]
-        never[:, column] = said
-        never[pairs, column] = _without_each(learned)
-        lessons.append(ReferenceLesson(learned.lesson, column, len(paired_rows) / len(rows)))
+            learned = learn(covariance, rows.take(pairs), values[pairs, column], _nothing(pairs))
+            lessons.append(ReferenceLesson(learned.lesson, column, len(paired_rows) / len(rows)))
+            alone.append((pairs, _without_each(learned)))
+    predicted = predict_each([each.lesson for each in lessons], rows, _nothing(rows))
+    for each, (pairs, without), (said, variances) in zip(lessons, alone, predicted, strict=True):
+        unpaired = rows.known[:, each.column] == 0
+        values[unpaired, each.column] = said[unpaired]
+        doubt[unpaired, each.column] = each.lesson.doubt(variances)[unpaired]
+        never[:, each.column] = said
+        never[pairs, each.column] = without
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
     imputed, held_out = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels)), never
     if len(imputed.usual):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from manifuse.columns.covariance import Covariance
+from manifuse.columns.covariance import Covariance, weighed
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.kernels.gaussian_process import covariance_of, fit_variances, predict_without
@@ -70,16 +70,21 @@ class Lesson(Saveable):
         return np.clip(variances / most, 0.0, 1.0) if most > 0 else np.ones(len(variances))
 
     def covariances(
-        self, points: Sequence[FloatArray], expected: FloatArray, variances: FloatArray
+        self, matrices: Iterable[FloatArray], own: Iterable[FloatArray], expected: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Covariances of rows with those that taught (..., q, l), and variances of rows (..., q).
+        """Covariances of rows with those that taught (q, l), and variances of rows (q,), before any observation.
 
-        They are those before any observation, by the variances (..., k) of the matrices.
+        Parameters
+        ----------
+        matrices : k arrays (q, l)
+            Of `Covariance.each`, of rows and those that taught.
+        own : k arrays (q,)
+            Of `Covariance.own`.
+        expected : (q, c) array
         """
-        offset = 0.0 if self.compares else 1.0
-        crossing = self.covariance.between(points, self.points, variances)
-        crossing += FLAT * (offset + expected @ self.expected.T)
-        return crossing, self.covariance.own(points, variances) + FLAT * (offset + np.sum(expected**2, axis=1))
+        offset, variances = 0.0 if self.compares else 1.0, self.variances[:-1]
+        crossing = weighed(matrices, variances) + FLAT * (offset + expected @ self.expected.T)
+        return crossing, weighed(own, variances) + FLAT * (offset + np.sum(expected**2, axis=1))
 
 
 def predict_each(lessons: Sequence[Lesson], rows: View, expected: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
@@ -92,16 +97,17 @@ def predict_each(lessons: Sequence[Lesson], rows: View, expected: FloatArray) ->
     for number, each in enumerate(lessons):
         alike.setdefault(tuple(points.tobytes() for points in each.points), []).append(number)
     for numbers in alike.values():
-        first, variances = lessons[numbers[0]], np.array([lessons[number].variances[:-1] for number in numbers])
+        first = lessons[numbers[0]]
         # A power of two, so that blocks of a power of two are divided evenly: products of other sizes round otherwise.
         size = 1 << max(0, (NUMBERS // len(first.expected)).bit_length() - 1)
         for block in (slice(start, min(start + size, len(rows))) for start in range(0, len(rows), size)):
             points = first.covariance.points(rows.take(block))
-            each_crossing, each_prior = first.covariances(points, expected[block], variances)
-            for number, crossing, prior in zip(numbers, each_crossing, each_prior, strict=True):
-                values, left = found[number]
-                values[block] = crossing @ lessons[number].weights
-                left[block] = prior - np.einsum("ql,ql->q", crossing @ lessons[number].precision, crossing)
+            matrices, own = list(first.covariance.each(points, first.points)), first.covariance.own(points)
+            for number in numbers:
+                lesson, (values, left) = lessons[number], found[number]
+                crossing, prior = lesson.covariances(matrices, own, expected[block])
+                values[block] = crossing @ lesson.weights
+                left[block] = prior - np.einsum("ql,ql->q", crossing @ lesson.precision, crossing)
     return [(values, np.maximum(left, 0.0)) for values, left in found]
 
 
@@ -133,8 +139,9 @@ class RefittableLesson:
 
     def seen_as(self, rows: View, expected: FloatArray) -> RefittableLesson:
         """The same, but the rows that taught are asked for by other columns; only if each observation is of a row."""
-        lesson = self.lesson
-        crossing, prior = lesson.covariances(lesson.covariance.points(rows), expected, lesson.variances[:-1])
+        lesson, covariance = self.lesson, self.lesson.covariance
+        points = covariance.points(rows)
+        crossing, prior = lesson.covariances(covariance.each(points, lesson.points), covariance.own(points), expected)
         return replace(self, crossing=crossing, prior=prior)
 
     def without_fold(self, lesson: Lesson, unseen: IndexArray) -> Lesson:

@@ -19,7 +19,7 @@ from manifuse.columns.unknown import error_if_unknown
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn, drawn_by_place
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
 from manifuse.machine import threads
 from manifuse.run.familiarity import Familiarity
 from manifuse.run.ranks import Fallback, alone_of
@@ -137,8 +137,9 @@ class LaterRows:
         """With a lesson for later rows that references lack which know all fitted ones."""
         imputed, main = self.columns.references, self.main
         places, every = places_of(main), np.arange(len(main))
-        measured = drawn_by_place(places, every, MEASURING_ROWS, np.random.default_rng(0))
-        few = np.argsort(places)[drawn(len(main), MOST_COMMON)]
+        measured, few = (
+            drawn_by_place(places, every, most, np.random.default_rng(0)) for most in (MEASURING_ROWS, MOST_COMMON)
+        )
         imputed, taught, unseen = imputed.with_lesson_of_common(self.fitted_view, few, measured, main.name)
         columns = replace(self.columns, references=imputed)
         if self.scored.error_scale is None:
