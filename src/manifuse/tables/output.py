@@ -117,9 +117,11 @@ class TableWriter:
             self._columns.append(columns)
             return
         with writing(self._path):
-            if not self._parts:
-                self._folder = self._opened.enter_context(unfinished(Path(realpath(self._path)).parent))
-            self._parts.append(self._folder / f"{len(self._parts)}.parquet")
+            if self._parts:
+                folder = self._parts[0].parent
+            else:
+                folder = self._opened.enter_context(unfinished(Path(realpath(self._path)).parent))
+            self._parts.append(folder / f"{len(self._parts)}.parquet")
             self._parts[-1].write_bytes(table_bytes(".parquet", columns))
 
     def finish(self, beside: Mapping[Path, Writer] | None = None) -> None:
