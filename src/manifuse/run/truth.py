@@ -93,6 +93,6 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
         raise InputError(
             f"y has the numbers {numbers}, the classes are {names}, and it cannot be told whether these are names or "
             "places of names, as scikit-learn gives them for predicted probabilities; give names such as 'class 3', "
-            "or names that sort alike as text and as numbers, the truth of all rows, and every class in every fold."
+            "or numbers that sort as their texts do, with the truth of all rows, and every class in every fold."
         )
     return np.asarray(by_number[values.astype(np.intp)])
