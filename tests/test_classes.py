@@ -750,3 +750,11 @@ def test_a_class_without_labels_keeps_its_probability():
     assert after < before
     before, after = np.mean(found, axis=0)
     assert after > 0.9 * before
+
+
+@pytest.mark.parametrize("name", ["", " ash"])
+def test_names_of_classes_that_look_like_others_are_refused(name):
+    with pytest.raises(
+        mf.InputError, match=f"The classes of table holds '{name}', but ids and names must not be empty"
+    ):
+        mf.Observations([[0.5, 0.5]], ids=["a"], classes=["ash", name])

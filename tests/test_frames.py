@@ -517,3 +517,14 @@ def test_names_of_columns_are_no_patterns(rng, library):
     made = mf.Observations.from_frame(library(columns), drop=["x0"])
     assert made.feature_names == ("^x.$", "*", "^score$")
     np.testing.assert_array_equal(made.table, np.column_stack([columns[name] for name in made.feature_names]))
+
+
+@pytest.mark.parametrize("role, named", [("score", "risk"), ("id", "name")])
+def test_a_second_score_or_id_is_no_feature(case, role, named):
+    """A score that a table had before may lie beside the one that is meant."""
+    frame = frame_of(case).assign(**{role: 1.0})
+    said = f"ours has the columns '{role}' and '{named}', and both would be the {role}; leave one of them out"
+    with pytest.raises(mf.InputError, match=said):
+        mf.Observations.from_frame(frame, id="name", score="risk", name="ours")
+    dropped = mf.Observations.from_frame(frame, id="name", score="risk", drop=[role], name="ours")
+    assert dropped.feature_names == tuple(f"x{k}" for k in range(6))

@@ -230,5 +230,5 @@ def test_a_comparison_of_few_or_equal_labels_is_refused(case):
             mf.rivals.compare(case.main, [], mf.RankLabels(case.main.keys[:count], case.truth[:count]))
     one = np.zeros(60)
     one[0] = 1.0
-    with pytest.raises(mf.InputError, match="All labels of a fold are equal"):
+    with pytest.raises(mf.InputError, match="All labels but those of one fold are equal"):
         mf.rivals.compare(case.main, [], mf.RankLabels(case.main.keys[:60], one))

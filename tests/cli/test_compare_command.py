@@ -120,14 +120,14 @@ def test_the_best_of_the_others_is_named(difference, said):
     [
         (
             "id,label\n{}".format("".join(f"{{0[{k}]}},{int(k == 0)}\n" for k in range(60))),
-            "All labels of a fold are equal; give more labels of each value.",
+            "All labels but those of one fold are equal; give more labels of each value.",
         ),
         (
             "better,worse\n{0[0]},{0[1]}\n",
             "Ordered pairs came, but comparing needs a label for each row; give ids and labels.",
         ),
     ],
-    ids=["one value in a fold", "ordered pairs"],
+    ids=["one value outside of a fold", "ordered pairs"],
 )
 def test_labels_that_judge_nothing_are_refused_with_what_to_do(known, says, files, monkeypatch, capsys):
     clinics, folder = files

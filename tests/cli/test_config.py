@@ -280,3 +280,20 @@ def test_what_neither_options_nor_config_give_is_named(left_out, folder, capsys,
     assert done == 2
     assert "is missing; give it" in said
     assert run(capsys, monkeypatch, "--config", "nowhere.toml")[0] == 2
+
+
+def test_a_config_that_would_be_the_record_must_say_what_the_run_uses(folder, capsys, monkeypatch):
+    """Else the record beside the output would be of another run."""
+    tables = ("main.csv", "--reference", "theirs.csv", "--out", "out.csv")
+    assert run(capsys, monkeypatch, *tables)[0] == 0
+    record, refined = ((folder / name).read_bytes() for name in ("out.run.toml", "out.csv"))
+    for more in (("--drop", "x1"), ("--labels", "known.csv")):
+        status, said = run(capsys, monkeypatch, "--config", "out.run.toml", *more)
+        assert status == 2
+        assert "out.run.toml would be the record of this run, but the command line changes what it says" in " ".join(
+            said.split()
+        )
+    assert run(capsys, monkeypatch, "--config", "out.run.toml")[0] == 0
+    assert [(folder / name).read_bytes() for name in ("out.run.toml", "out.csv")] == [record, refined]
+    (folder / "out.run.toml").write_text("seed = 3\n")
+    assert run(capsys, monkeypatch, *tables, "--config", "out.run.toml")[0] == 2

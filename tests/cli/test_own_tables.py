@@ -352,7 +352,7 @@ def test_columns_called_like_labels_are_features_unless_the_labels_have_them(fol
     main, theirs = (pl.read_csv(f"{name}.csv").rename({"x0": "group", "x1": "label"}) for name in ("main", "theirs"))
     known, places = pl.read_csv("known.csv"), np.arange(60)
     ranked = known.sort("label")["id"]
-    halves = {"better": pl.concat([ranked[30:]] * 2), "worse": pl.concat([ranked[:30]] * 2)}
+    halves = {"better": pl.concat([ranked[30:]] * 2), "worse": pl.concat([ranked[:30], ranked[1:30], ranked[:1]])}
     known = known.with_columns(group=pl.Series(places % 9), **halves).select("id", *columns)
     for table, name in ((main, "main"), (theirs, "theirs"), (known, "known")):
         table.write_csv(f"{name}.csv")

@@ -130,3 +130,12 @@ def test_labels_of_rows_that_were_taught_do_not_flatter_what_is_measured():
         taught.append(np.mean(result.predicted[rows] == known.names))
     # A row knows its own label, once that has taught.
     assert np.mean(taught) > np.mean(measured)
+
+
+def test_of_equal_probabilities_the_first_class_counts(rng):
+    """As in what is predicted; log-ratios and back again leave them equal but for rounding."""
+    ends = np.sort(rng.permuted(np.tile(np.arange(4), (200, 1)), axis=1)[:, :2])
+    classes, tied = Classes(NAMES), np.zeros((200, 4))
+    np.put_along_axis(tied, ends, 0.5, axis=1)
+    score = LogLoss(np.arange(200), ends[:, 0], classes)
+    assert score.is_right(classes.log_ratios(np.log(np.maximum(tied, 1e-4)))).all()

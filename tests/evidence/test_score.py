@@ -87,9 +87,31 @@ def test_disjoint_pairs_have_the_standard_error_of_independent_ones(rng):
     score = PairedRanking(np.arange(80), np.arange(40), np.arange(40, 80))
     before, after = rng.standard_normal((2, 80))
     correct = [(np.sign(values[:40] - values[40:]) + 1) / 2 for values in (before, after)]
-    # One more pair is counted that only one of both puts right.
-    expected = np.sqrt(40 * (correct[1] - correct[0]).var() + 1) / 40
+    # One more pair is counted that only one of both puts right. The factor is of an error that 80 rows measure.
+    expected = _student(80) * np.sqrt(40 * (correct[1] - correct[0]).var() + 1) / 40
     assert score.gain(before, after).standard_error == pytest.approx(expected)
+
+
+def _student(count):
+    """By how much an error that so many blocks measure is larger than that of infinitely many."""
+    return stdtrit(count - 1, 0.975) / ndtri(0.975) * np.sqrt(count / (count - 1.0))
+
+
+def test_the_error_of_pairs_leaves_each_row_out_in_turn(rng):
+    """One row is in most of the pairs."""
+    better, worse = np.r_[np.zeros(30, dtype=int), np.arange(1, 11)], np.r_[np.arange(1, 31), np.arange(21, 31)]
+    score = PairedRanking.of(better, worse)
+    before, after = rng.standard_normal((2, 31))
+    was, now = (each[score.rows] for each in (before, after))
+    off = (np.sign(after[better] - after[worse]) - np.sign(before[better] - before[worse])) / 2.0
+    off = off - off.mean()
+    ends = [(better == row) | (worse == row) for row in range(31)]
+    usual = 1.0 - np.mean([each.mean() for each in ends])
+    left = [usual * 40 * off[~each].mean() for each in ends]
+    scale = [usual / (1.0 - each.mean()) for each in ends]
+    twice = sum(each**2 * scale[i] * scale[j] for each, i, j in zip(off, better, worse, strict=True))
+    expected = _student(31) * np.sqrt(max(np.sum(np.square(left)) - twice, np.sum(off**2)) + 1.0) / 40
+    assert score.gain(was, now).standard_error == pytest.approx(expected)
 
 
 def test_users_read_the_error_of_a_regression_and_the_accuracy_of_a_ranking():
@@ -162,14 +184,15 @@ def test_rows_that_a_group_repeats_are_no_more_evidence(kind, rng):
         return score.gain(was, now, folds), score.gain(was, now)
 
     (once, alone), (often, deceived) = gain(1), gain(7)
-    count = 20 if kind == "paired" else 40
-    student = stdtrit(count - 1, 0.975) / ndtri(0.975)
+    # Without groups, 40 rows measure the error of pairs.
+    student = _student(20) / _student(40) if kind == "paired" else stdtrit(39, 0.975) / ndtri(0.975)
     assert often.value == pytest.approx(once.value)
     assert often.standard_error == pytest.approx(student * alone.standard_error, rel=0.03)
     # Of pairs, one more is counted among 20 and among 140.
-    assert deceived.standard_error == pytest.approx(alone.standard_error / np.sqrt(7), rel=0.05)
+    more = _student(280) / _student(40) if kind == "paired" else 1.0
+    assert deceived.standard_error == pytest.approx(more * alone.standard_error / np.sqrt(7), rel=0.05)
     # A group of the two rows of a pair is one pair, as before, but for the factor.
-    factor = student * np.sqrt(20 / 19) if kind == "paired" else 1.0
+    factor = student if kind == "paired" else 1.0
     assert once.standard_error == pytest.approx(factor * alone.standard_error)
 
 

@@ -219,6 +219,22 @@ def test_standard_errors_count_groups_as_one():
     assert error(patient[known]) > 2.0 * error(None)
 
 
+def test_groups_of_unequal_sizes_are_compared_where_enough_is_left_to_learn_from():
+    rng = np.random.default_rng(0)
+    truth, noise, shown = rng.standard_normal((3, 60))
+    main = mf.Observations(truth + noise, (truth + shown)[:, None], ids=range(60), name="ours")
+
+    def compared(sizes):
+        labels = mf.RankLabels(np.arange(60), truth, np.repeat(np.arange(len(sizes)), sizes))
+        return mf.rivals.compare(main, [], labels, library=pd)
+
+    # Some held-out groups have one row, so one value.
+    assert np.isfinite(compared([20, 20, 17, 1, 1, 1])[["accuracy", "standard_error"]]).all(axis=None)
+    said = "While one group of labels is held out, 8 are left, but methods learn from at least 10; give more labels of"
+    with pytest.raises(mf.InputError, match=said):
+        compared([52, 4, 4])
+
+
 def test_what_refine_would_hold_out_together_is_held_out_together():
     rng = np.random.default_rng(0)
     features = np.cumsum(rng.standard_normal((200, 3)), axis=0)

@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import manifuse as mf
@@ -35,6 +36,32 @@ def test_pairs_are_kept_as_indices_of_ids():
         ("c", "a"),
         ("b", "a"),
     ]
+
+
+def test_a_pair_that_comes_again_counts_once():
+    once = mf.RankLabels.from_pairs(["c", "b"], ["a", "a"])
+    with pytest.warns(mf.ManifuseWarning, match="3 ordered pairs of the labels came again; each counts once"):
+        often = mf.RankLabels.from_pairs(["c", "b", "c", "b", "c"], ["a"] * 5)
+    assert len(often) == 2
+    for name in ("keys", "better", "worse"):
+        assert getattr(often, name).tolist() == getattr(once, name).tolist()
+
+
+@pytest.mark.parametrize("library", ["pandas, ordered", "pandas", "a series", "polars"])
+def test_categories_are_no_numbers(library):
+    """Those of pandas know their order, which need not be that of the numbers that they are called by."""
+    values = pd.Categorical([1, 3, 2], categories=[1, 3, 2], ordered=library != "pandas")
+    values = {"a series": pd.Series(values), "polars": pl.Series(["1", "3", "2"], dtype=pl.Enum(["1", "3", "2"]))}.get(
+        library, values
+    )
+    ids = ["a", "b", "c"]
+    with pytest.raises(mf.InputError, match="The scores of table came as categories, but numbers were expected"):
+        mf.Observations(values, ids=ids)
+    with pytest.raises(mf.InputError, match=r"The labels came as (categories|text, such as '1')"):
+        mf.RankLabels(ids, values)
+    with pytest.raises(mf.InputError, match="The features of table came as categories"):
+        mf.Observations([1, 2, 3], pd.DataFrame({"x": pd.Categorical([1, 3, 2])}), ids=ids)
+    assert mf.ClassLabels(ids, values).names.tolist() == ["1", "3", "2"]
 
 
 def test_ids_of_pairs_may_be_numbers():

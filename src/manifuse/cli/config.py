@@ -152,6 +152,16 @@ def config_text(options: RefineOptions, method: JointDiffusion) -> str:
     return "\n".join([*_lines(named), *tables, ""])
 
 
+def is_described(options: RefineOptions, method: JointDiffusion) -> bool:
+    """Whether the config that options name says by itself what a run uses."""
+    assert options.config is not None, "there is a config"
+    try:
+        alone = read_options(type(options), {"config": options.config})
+    except InputError:
+        return False
+    return config_text(alone, method_of(alone)) == config_text(options, method)
+
+
 def config_keys(kind: type[RefineOptions]) -> dict[str, type]:
     """Return the keys of a config with the types of their values, ``list`` for ``list[str]``."""
     keys = {}

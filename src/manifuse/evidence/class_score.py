@@ -24,6 +24,9 @@ TEMPERATURES, PRECISION = (-3.0, 3.0), 1e-9
 #: Inverse variance of the prior of the logarithm of a temperature above 1.
 PRIOR_PRECISION = 10.0
 
+#: Digits after the point to which logarithms of equal probabilities are equal.
+DIGITS = 9
+
 #: The classes of a risk, and the offsets of its log-odds that are searched.
 RISK, OFFSETS = Classes(("0", "1")), (-10.0, 10.0)
 
@@ -55,7 +58,9 @@ class LogLoss(Score):
 
     def is_right(self, log_ratios: FloatArray) -> FloatArray:
         """1 where the most probable class is that of the row, else 0, shape (..., l)."""
-        return np.asarray(self.classes.logarithms(log_ratios).argmax(axis=-1) == self.truth, dtype=np.float64)
+        # Of classes that are equally probable but for rounding, the first counts.
+        logarithms = np.round(self.classes.logarithms(log_ratios), DIGITS)
+        return np.asarray(logarithms.argmax(axis=-1) == self.truth, dtype=np.float64)
 
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions (l, k - 1) or (r, l, k - 1); see `Score.gain`.

@@ -135,26 +135,31 @@ class PairedRanking(Score):
         right = [self._correct(values.T) for values in in_trials(before, after)]
         difference = np.mean([each[:, 1] - each[:, 0] for each in right], axis=0)
         value = float(difference.mean())
-        count = len(np.unique(self.rows))
-        error = float(np.sqrt(self._variance_by(self.rows, difference - value)))
-        if folds is not None and folds.block_count < count:
-            variance = self._variance_by(folds.blocks, difference - value)
-            error = max(error, error_of_blocks(variance, folds.block_count))
-        return Gain(value, error / len(difference), count, self.measure)
+        error = self._error_by(self.rows, difference - value)
+        if folds is not None:
+            error = max(error, self._error_by(folds.blocks, difference - value))
+        return Gain(value, error / len(difference), len(np.unique(self.rows)), self.measure)
 
-    def _variance_by(self, blocks: IndexArray, deviations: FloatArray) -> float:
-        """Variance of the sum of deviations (p,), where pairs that share one of the rows' ``blocks`` (2 p,) depend.
+    def _error_by(self, blocks: IndexArray, deviations: FloatArray) -> float:
+        """Standard error of the sum of deviations (p,), if pairs depend that share one of the rows' ``blocks`` (2 p,).
 
-        It counts one more pair of blocks, which only one of two predictions puts right, so that one proves nothing.
+        Each block is left out in turn (the jackknife), because one in most of the pairs is near their mean, however
+        far it is off. One more pair of blocks counts, which only one of two predictions puts right, so that one pair
+        proves nothing.
         """
         _, block = np.unique(blocks, return_inverse=True)
         better, worse = block[self.better], block[self.worse]
         two = better != worse
-        sums = np.bincount(np.append(better, worse[two]), np.append(deviations, deviations[two]))
+        ends = np.append(better, worse[two])
+        shares = np.bincount(ends) / len(deviations)
+        # 1 if all are in equally many pairs. A block that is in all pairs cannot be left out, and has no deviation.
+        scale = (1.0 - shares.mean()) / np.where(shares < 1, 1.0 - shares, 1.0)
+        sums = np.bincount(ends, np.append(deviations, deviations[two])) * scale
         # The sum over blocks counts a pair of two blocks twice, once at each of them.
-        variance = max(float(np.sum(sums**2) - np.sum(deviations[two] ** 2)), float(np.sum(deviations**2)))
+        twice = float(np.sum((deviations**2 * scale[better] * scale[worse])[two]))
+        variance = max(float(np.sum(sums**2)) - twice, float(np.sum(deviations**2)))
         different = int(np.unique(np.sort([better, worse], axis=0), axis=1).shape[1])
-        return variance + (len(deviations) / different) ** 2
+        return error_of_blocks(variance + (len(deviations) / different) ** 2, len(shares))
 
     def hold_out(
         self, blocks: IndexArray, held: Held, rng: np.random.Generator, trials: int

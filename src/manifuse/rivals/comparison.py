@@ -22,7 +22,7 @@ from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.machine import libraries_in_one_thread
-from manifuse.rivals.imputation import FOLDS
+from manifuse.rivals.imputation import FOLDS, LEAST_TO_LEARN
 from manifuse.rivals.methods import (
     Labels,
     Rival,
@@ -125,9 +125,9 @@ def compare(
     Raises
     ------
     InputError
-        If there are fewer than 50 labels, they are ordered pairs, or all labels of a fold are equal; if a method of
-        yours has the name of another, or does not return a finite prediction for each main row; or if a hyperparameter
-        is unknown or out of range.
+        If there are fewer than 50 labels, they are ordered pairs, or those that are left while a fold is held out are
+        all equal or too few; if a method of yours has the name of another, or does not return a finite prediction for
+        each main row; or if a hyperparameter is unknown or out of range.
 
     Examples
     --------
@@ -158,8 +158,7 @@ def compare(
     drawn = GroupKFold(count, shuffle=True, random_state=seed)
     folds: list[tuple[IndexArray, IndexArray]] = list(drawn.split(blocks.blocks, groups=blocks.blocks))
     for fold, (train, test) in enumerate(folds):
-        if any(len(np.unique(measure.truth[part])) == 1 for part in (train, test)):
-            raise InputError("All labels of a fold are equal; give more labels of each value.")
+        _demand_taught(measure, train)
         known = _labels_of(main, measure, groups, train)
         for done, (name, solve) in enumerate(methods.items(), fold * len(methods) + 1):
             with libraries_in_one_thread():
@@ -169,6 +168,17 @@ def compare(
     order = np.argsort(np.concatenate([test for _, test in folds]))
     judged = {name: np.concatenate(parts)[order] for name, parts in found.items()}
     return frame_of(_table_of(measure, judged, blocks), library or main.origin.frames)
+
+
+def _demand_taught(score: RowScore, kept: IndexArray) -> None:
+    """Refuse labels if those that are left to learn from while the others are held out are few, or all equal."""
+    if len(kept) < LEAST_TO_LEARN:
+        raise InputError(
+            f"While one group of labels is held out, {len(kept)} are left, but methods learn from at least "
+            f"{LEAST_TO_LEARN}; give more labels of other groups, or leave groups out."
+        )
+    if len(np.unique(score.truth[kept])) == 1:
+        raise InputError("All labels but those of one fold are equal; give more labels of each value.")
 
 
 def _labels_of(main: Observations, score: RowScore, groups: NDArray[np.str_] | None, kept: IndexArray) -> Labels:

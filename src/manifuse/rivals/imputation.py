@@ -27,6 +27,9 @@ WIDTHS = (0.3, 1.0, 3.0)
 NEIGHBOURS = (3, 5, 10, 20)
 FOLDS = 5
 
+#: The fewest pairs or labels that rivals learn from.
+LEAST_TO_LEARN = 2 * FOLDS
+
 
 def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
     """Predict every reference's scores on all main rows from the main features.
@@ -70,8 +73,8 @@ def demand_pairs_to_learn_from(count: int) -> None:
     InputError
         If there are fewer.
     """
-    if count < 2 * FOLDS:
-        raise InputError(f"{count} pairs came, but this rival learns from at least {2 * FOLDS}; give more.")
+    if count < LEAST_TO_LEARN:
+        raise InputError(f"{count} pairs came, but this rival learns from at least {LEAST_TO_LEARN}; give more.")
 
 
 def features_of(main: Observations) -> FloatArray:

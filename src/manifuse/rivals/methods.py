@@ -17,7 +17,7 @@ from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
-from manifuse.rivals.imputation import FOLDS, demand_pairs_to_learn_from, features_of, impute
+from manifuse.rivals.imputation import LEAST_TO_LEARN, demand_pairs_to_learn_from, features_of, impute
 from manifuse.rivals.of_classes import (
     ImputedClasses,
     imputed_logarithms,
@@ -200,7 +200,7 @@ def taught_by(
     labels: Labels | None,
     use: str = "this rival learns from",
     *,
-    least: int = 2 * FOLDS,
+    least: int = LEAST_TO_LEARN,
     regression: bool = False,
 ) -> RowScore:
     """The rows with labels, and these; refuse ordered pairs and fewer labels than ``least``."""

@@ -21,6 +21,7 @@ from manifuse.grid import many
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.records import Saveable
 from manifuse.tables.containers import to_text
+from manifuse.tables.id_checks import demand_visible
 
 #: The least probability that is learned of a class, as a share of an equal one.
 LEAST = 0.01
@@ -52,9 +53,12 @@ class Classes(Saveable):
         Raises
         ------
         InputError
-            If there is not one name for each column, a name comes twice, or there is only one.
+            If there is not one name for each column, a name comes twice, is blank or has blanks around it, or there is
+            only one.
         """
-        texts = tuple(to_text(names, what=f"The classes of {name}").tolist())
+        came = to_text(names, what=f"The classes of {name}")
+        demand_visible(f"The classes of {name}", came)
+        texts = tuple(came.tolist())
         if len(texts) != columns:
             raise InputError(
                 f"{name} has {many(columns, 'column')} of predictions but {many(len(texts), 'class')}; give one "

@@ -115,9 +115,10 @@ def to_floats(values: Any, *, what: str, dimensions: int, remedy: str = "reshape
     Raises
     ------
     InputError
-        If there is text among the numbers, or the number of dimensions differs.
+        If there is text or a category among the numbers, or the number of dimensions differs.
     """
     array = to_numpy(values, what=what)
+    _demand_no_categories(what, values)
     if array.ndim != dimensions:
         shape = "one number per row" if dimensions == 1 else "a table of rows by columns"
         raise InputError(f"{what} came with shape {array.shape}, but {shape} was expected; {remedy}.")
@@ -262,6 +263,22 @@ def _demand_no_zone(what: str, values: Any) -> None:
         raise InputError(
             f"{what} holds times with a time zone, of which every library makes other text; write them as text."
         )
+
+
+def _demand_no_categories(what: str, values: Any) -> None:
+    """Refuse categories as numbers: the numbers that they are called by may have another order than they have.
+
+    Raises
+    ------
+    InputError
+        If there are any.
+    """
+    native = nw.from_native(values, allow_series=True, pass_through=True)
+    is_frame = isinstance(native, nw.DataFrame | nw.LazyFrame)
+    kinds = native.collect_schema().dtypes() if is_frame else [getattr(native, "dtype", None)]
+    # The last is what pandas calls them outside of a series.
+    if any(str(kind).partition("(")[0] in ("Categorical", "Enum", "category") for kind in kinds):
+        raise InputError(f"{what} came as categories, but numbers were expected; give what each category means.")
 
 
 def _as_wide_as_needed(texts: list[str] | NDArray[np.str_], *, what: str, most: float) -> NDArray[np.str_]:

@@ -166,7 +166,7 @@ def observe_frame(
     # A score beside the classes is what a user had before, and no feature.
     others = [each for each in table.columns if each not in (id, score, *scores, *drop, *without)]
     if fitted is None:
-        features = _features_of(table, others, None if called.classes else score, name=name)
+        features = _features_of(table, others, called, name=name)
     else:
         features = _features_as_in(fitted, others, name=name)
     made = kind(
@@ -181,9 +181,15 @@ def observe_frame(
     return made
 
 
-def _features_of(table: nw.DataFrame[Any], others: list[str], score: str | None, *, name: str) -> list[str]:
-    """Names of the features among the ``others``; with a ``score``, refuse probabilities of other classes."""
-    types = table.schema
+def _features_of(table: nw.DataFrame[Any], others: list[str], called: TableColumns, *, name: str) -> list[str]:
+    """Names of the features among the ``others``, which must hold no second id or score, and no probabilities."""
+    types, score = table.schema, None if called.classes else called.score
+    for role, named in (("id", called.id), ("score", score)):
+        if named not in (role, None) and role in others:
+            raise InputError(
+                f"{name} has the columns {role!r} and {named!r}, and both would be the {role}; leave one of them out "
+                "with `drop`."
+            )
 
     def look(names: Sequence[str], rows: int | None) -> FloatArray:
         # By place, because polars takes a name such as "^x.*$" for a pattern.

@@ -76,9 +76,9 @@ class RankLabels:
         Parameters
         ----------
         better, worse : (p,) array, series or sequence
-            Ids. Row ``better[i]`` is better than row ``worse[i]``. Of more than 750 pairs, so many teach, drawn at
-            random. Pairs that go in a circle are accepted with a warning. Not all of them can be right, but each of
-            them is evidence.
+            Ids. Row ``better[i]`` is better than row ``worse[i]``. A pair that comes several times counts once, with
+            a warning. Of more than 750 pairs, so many teach, drawn at random. Pairs that go in a circle are accepted
+            with a warning. Not all of them can be right, but each of them is evidence.
 
         Raises
         ------
@@ -89,12 +89,17 @@ class RankLabels:
         below = to_text(worse, what="The worse ids of the labels").tolist()
         if len(above) != len(below) or not above:
             raise InputError(f"{len(above)} better and {len(below)} worse ids came; give equally many, at least one.")
-        pairs = set(zip(above, below, strict=True))
-        clash = next((pair for pair in zip(above, below, strict=True) if pair[::-1] in pairs), None)
+        # In their order, each once.
+        pairs = dict.fromkeys(zip(above, below, strict=True))
+        clash = next((pair for pair in pairs if pair[::-1] in pairs), None)
         if clash is not None and clash[0] == clash[1]:
             raise InputError(f"The labels put {clash[0]!r} above itself; leave that pair out.")
         if clash is not None:
             raise InputError(f"The labels put {clash[0]!r} both above and below {clash[1]!r}; keep one of the two.")
+        if len(pairs) < len(above):
+            again = many(len(above) - len(pairs), "ordered pair")
+            warn("repeated_pairs", f"{again} of the labels came again; each counts once.")
+            above, below = map(list, zip(*pairs, strict=True))
         labels = cls.__new__(cls)
         labels.keys, positions = np.unique(np.array(above + below, dtype=np.str_), return_inverse=True)
         labels.grades = labels.groups = None
