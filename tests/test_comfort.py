@@ -329,7 +329,7 @@ def test_labels_explain_why_references_have_no_weight(case):
     result = mf.refine(case.main, others, case.labels(), rng=0)
     assert not result.weights.any()
     said = " ".join(result.summary().split())
-    why = "one common factor does not explain their scores and yours, or some are high where others are low"
+    why = "too few of them have something in common with your scores, or some are high where others are low"
     assert f"The references are not followed: {why}." in said
 
 

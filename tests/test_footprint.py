@@ -114,13 +114,14 @@ def test_a_pair_is_in_one_fold():
 
 
 def test_of_many_ordered_pairs_a_part_teaches(monkeypatch):
-    case, ends, seen = draw(0), np.arange(2000) % 150, []
-    score = PairedRanking.of(ends, ends + 1)
+    case, seen = draw(0), []
+    better, worse = (ends[:2000] for ends in np.triu_indices(150, 1))
+    score = PairedRanking.of(better, worse)
     problem = Problem.of(case.main, case.references)
     assert preparation._lessons(problem, score)[-1] == (1500, 750)
     few = Score.few
     monkeypatch.setattr(Score, "few", lambda score, most, rng: few(score, seen.append(most) or 10, rng))
-    labels = mf.RankLabels.from_pairs(case.main.keys[ends], case.main.keys[ends + 1])
+    labels = mf.RankLabels.from_pairs(case.main.keys[better], case.main.keys[worse])
     mf.refine(case.main, case.references, labels, rng=0)
     assert seen == [750]
 

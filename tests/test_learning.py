@@ -58,6 +58,7 @@ def ordered_pairs(case, count, seed=0):
     rng = np.random.default_rng(seed)
     ends = np.array([rng.choice(case.labelled, 2, replace=False) for _ in range(count)])
     ends = np.array([pair if case.truth[pair[0]] > case.truth[pair[1]] else pair[::-1] for pair in ends])
+    ends = np.unique(ends, axis=0)
     return mf.RankLabels.from_pairs(case.main.keys[ends[:, 0]], case.main.keys[ends[:, 1]])
 
 

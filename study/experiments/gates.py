@@ -37,7 +37,6 @@ def whole(*_: object) -> float:
 
 RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
     "as it is": ({}, {}),
-    "one factor need not fit": ({(agreement, "RESIDUAL"): 10.0}, {}),
     "no reference differs or is in reverse": (
         {(agreement, "LEAST_LOADING"): -10.0, (agreement, "REVERSED"): -10.0},
         {},

@@ -1,7 +1,8 @@
 """Agreement: what the references say of each other and of the main predictor, where no label says more.
 
 We assume that a reference predicts the same thing. So it is followed as far as its loading says, unless the data
-contradict this assumption: one factor does not fit three references or more, or a correlation is clearly negative.
+contradict this assumption: of three references or more by a loading that is certainly low, of fewer by a correlation
+that is certainly negative.
 """
 
 from __future__ import annotations
@@ -18,16 +19,12 @@ from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.records import Saveable
 
-#: Root mean square of the correlations that one factor may leave: so much, and so much divided by the root of the
-#: pairs, because correlations have an error.
-RESIDUAL, RESIDUAL_ERROR = 0.1, 1.0
-
 #: A predictor differs if its loading is below the first number by so many standard errors; of one or two references,
 #: if it is so far below 0. One whose loading is below the last number predicts a related thing in reverse; then others
 #: may predict related things, too.
 LEAST_LOADING, CERTAIN, REVERSED = 0.2, 2.0, -0.4
 
-#: Fewest references for which one factor can fail.
+#: Fewest references that can contradict each other.
 FEWEST_REFERENCES = 3
 
 #: The main predictor counts as much more than its loading says, in units of ``loading / (1 - loading^2)``: without
@@ -58,10 +55,6 @@ class Agreement(Saveable):
         References that predict something else than the main predictor and most others do. They are not followed.
     loadings : (m + 1,) array
         Of the main predictor and of the references, as the pairs say, in [-1, 1].
-    residual : float
-        Root mean square of the correlations that one factor leaves; NaN with fewer than three references.
-    most_residual : float
-        Above this, one factor does not fit.
     gain, standard_error : float
         By how much the others predict a reference that is held back better than the main predictor does, in
         correlation, mean over references, and its standard error by the pairs; NaN with fewer than two.
@@ -75,8 +68,6 @@ class Agreement(Saveable):
     full_pulls: FloatArray
     differing: BoolArray
     loadings: FloatArray
-    residual: float
-    most_residual: float
     gain: float
     standard_error: float
     worths: FloatArray
@@ -99,7 +90,7 @@ class Agreement(Saveable):
         def known(value: float) -> float | None:
             return None if np.isnan(value) else float(value)
 
-        numbers = {name: known(getattr(self, name)) for name in ("residual", "gain", "standard_error", "left")}
+        numbers = {name: known(getattr(self, name)) for name in ("gain", "standard_error", "left")}
         lists = {name: [known(each) for each in getattr(self, name)] for name in ("pulls", "loadings")}
         return {"answer": self.answer.name, **numbers, **lists}
 
@@ -134,12 +125,10 @@ def ask(
     correlated, shared, with_main = correlations(np.concatenate([own[:, None], known], axis=1), held_out)
     voices, copies = _voices(correlated, CERTAIN / np.sqrt(shared))
     among = correlated[np.ix_(voices, voices)]
-    model = OneFactor.of(among)
-    most = RESIDUAL + RESIDUAL_ERROR / np.sqrt(shared)
     # Where only agreement with the main predictor is asked, the rows that are shared with it count.
     error = CERTAIN / np.sqrt(with_main if same_target or len(voices) <= FEWEST_REFERENCES else shared)
     # Even if the user says that all predict the same thing, a reference that is clearly opposed is not followed.
-    kept = np.flatnonzero(among[0] + error >= 0) if same_target else _kept(among, most, error)
+    kept = np.flatnonzero(among[0] + error >= 0) if same_target else _kept(among, error)
     pulls, agrees = np.zeros(count), False
     if len(kept) > 1:
         shared_factor = OneFactor.of(among[np.ix_(kept, kept)])
@@ -157,14 +146,11 @@ def ask(
     )
     followed = answer in YES
     differing = ~np.isin(copies[1:], kept) & followed
-    enough = len(voices) > FEWEST_REFERENCES
     return Agreement(
         answer=answer,
         full_pulls=pulls if followed else np.zeros(count),
         differing=differing,
-        loadings=model.loadings[copies],
-        residual=model.residual if enough else np.nan,
-        most_residual=most,
+        loadings=OneFactor.of(among).loadings[copies],
         gain=float(gains[-1]),
         standard_error=float(errors[-1]),
         worths=gains[:-1],
@@ -231,13 +217,13 @@ def _are_versions(correlated: FloatArray, error: float) -> BoolArray:
     return versions | versions.T
 
 
-def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:
+def _kept(correlated: FloatArray, error: float) -> IndexArray:
     """The predictors that share one factor: all, or all but a few references; only the main one if these differ.
 
-    While one factor does not fit, or a loading is certainly too low, the predictor that fits worst is left out. All
-    references differ if that is the main predictor, or if it predicts a related thing in reverse. They also differ if
-    fewer than `FEWEST_REFERENCES` or not more than half of them would be left, unless one factor fits and the worst is
-    not opposed to it. One or two references differ only if they are clearly opposed to the main predictor.
+    While a loading is certainly too low, the predictor with the lowest is left out. All references differ if that is
+    the main predictor, or if it predicts a related thing in reverse. They also differ if fewer than
+    `FEWEST_REFERENCES` or not more than half of them would be left, unless the worst is not opposed to the factor. One
+    or two references differ only if they are clearly opposed to the main predictor.
     """
     count = len(correlated) - 1
     left = np.arange(count + 1)
@@ -246,14 +232,13 @@ def _kept(correlated: FloatArray, most: float, error: float) -> IndexArray:
         model = OneFactor.of(correlated[np.ix_(left, left)])
         # Two or three predictors always have one common factor.
         loadings = model.loadings if len(left) > 2 else np.array([1.0, model.correlated[0, 1]])
-        low, fits = loadings + error < least, len(left) <= 3 or model.residual <= most
-        if fits and not low.any():
+        worst = int(loadings.argmin())
+        if loadings[worst] + error >= least:
             break
-        worst = int(loadings.argmin()) if low.any() else int((model.left**2).sum(axis=0).argmax())
         few = len(left) - 2 < FEWEST_REFERENCES or 2 * (len(left) - 2) <= count
         if worst == 0 or (count >= FEWEST_REFERENCES and (few or loadings[worst] < REVERSED)):
             # One that has nothing to do with the others, and is not opposed to them, counts little as it is.
-            return left if worst > 0 and fits and loadings[worst] + error >= 0 else left[:1]
+            return left if worst > 0 and loadings[worst] + error >= 0 else left[:1]
         left = np.delete(left, worst)
     return left
 

@@ -67,19 +67,6 @@ class OneFactor:
                 break
         return cls(correlated, loadings)
 
-    @property
-    def left(self) -> FloatArray:
-        """What the model leaves of the correlations (k, k); 0 on the diagonal and where they are not known."""
-        left = np.nan_to_num(self.correlated - np.outer(self.loadings, self.loadings))
-        np.fill_diagonal(left, 0.0)
-        return np.asarray(left)
-
-    @property
-    def residual(self) -> float:
-        """Root mean square of the known correlations that are left; 0 if there are none."""
-        known = np.isfinite(self.correlated).sum() - len(self.loadings)
-        return float(np.sqrt(np.sum(self.left**2) / known)) if known else 0.0
-
     def shrunk(self, pairs: float) -> FloatArray:
         """Loadings (k,) towards `USUAL`, on the scale of Fisher's z, by the number of pairs; in [0.1, 0.8]."""
         limit = float(np.sqrt(COMMON[1]))

@@ -138,7 +138,9 @@ class PairedRanking(Score):
         error = self._error_by(self.rows, difference - value)
         if folds is not None:
             error = max(error, self._error_by(folds.blocks, difference - value))
-        return Gain(value, error / len(difference), len(np.unique(self.rows)), self.measure)
+        # A mean of numbers from -1 to 1 has at most this error.
+        error = min(error / len(difference), 1.0)
+        return Gain(value, error, len(np.unique(self.rows)), self.measure)
 
     def _error_by(self, blocks: IndexArray, deviations: FloatArray) -> float:
         """Standard error of the sum of deviations (p,), if pairs depend that share one of the rows' ``blocks`` (2 p,).

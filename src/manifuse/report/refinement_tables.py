@@ -9,7 +9,6 @@ import numpy as np
 from manifuse.columns.diffused import ROUNDS_ALONE
 from manifuse.columns.refined_scores import LITTLE
 from manifuse.diffusion.schemes import BridgeScheme
-from manifuse.evidence.agreement import FEWEST_REFERENCES
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import ABSENT, Grid, StrongText, figures, many, strong_if
 from manifuse.kernels.arrays import IndexArray
@@ -128,10 +127,7 @@ def answers_grid(result: Refinement) -> Grid:
     asked = result.evidence.agreement
     if not len(asked.pulls):
         return Grid((), ())
-    several = len(asked.pulls) >= FEWEST_REFERENCES
     facts = {
-        "correlation that one common factor leaves": _known(asked.residual, "{:.3f}") if several else ABSENT,
-        "the most that may be left": _known(asked.most_residual, "{:.3f}"),
         "gain of the others at held-out pairs, in correlation": _known(asked.gain, "{:+.3f}"),
         "its standard error": _known(asked.standard_error, "{:.3f}"),
     }

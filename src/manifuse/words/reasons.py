@@ -44,9 +44,9 @@ REASONS: Mapping[Reason, str] = {
     "them all: it is weak, or they predict something else, and scores alone do not tell which. The first is assumed, "
     "because they were brought as references, so the refinement follows them; give labels, or set `same_target` to "
     "false if they may predict something else.",
-    Reason.DIFFER: "The main predictor and the references do not predict the same thing: either one common factor "
-    "does not explain the scores of all of them, or some are clearly high where others are low. So the main predictor "
-    "comes back unchanged; give labels or other references, change the sign of scores that mean less where they are "
+    Reason.DIFFER: "The main predictor and the references do not predict the same thing: either too few of them "
+    "have something in common, or some are clearly high where others are low. So the main predictor comes back "
+    "unchanged; give labels or other references, change the sign of scores that mean less where they are "
     "larger, or set `same_target` to true if you know better.",
     Reason.OPPOSED: "At the pairs the references are high where the main predictor is low, so it comes back "
     "unchanged; change the sign of one side if larger scores mean less there, or give labels.",
@@ -74,7 +74,7 @@ STANDINGS: Mapping[Standing, str] = {
 
 #: Why references are not followed, where labels taught.
 NOT_FOLLOWED: Mapping[Reason, str] = {
-    Reason.DIFFER: "one common factor does not explain their scores and yours, or some are high where others are low",
+    Reason.DIFFER: "too few of them have something in common with your scores, or some are high where others are low",
     Reason.OPPOSED: "they are high where your scores are low",
     Reason.NOT_SHOWN: "it is not shown that three or more agree with each other, and your scores with them",
     Reason.WORSE: "at held-out pairs they add nothing certain to your scores",

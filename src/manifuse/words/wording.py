@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from textwrap import fill as fill_lines
 
-import numpy as np
-
 from manifuse.columns.refined_scores import RefinedScores
 from manifuse.evidence.agreement import FEWEST_REFERENCES, LEAST_LOADING
 from manifuse.evidence.found import Evidence
@@ -135,7 +133,7 @@ def _how_certain(gain: Gain) -> str:
 def _of_agreement(evidence: Evidence) -> list[str]:
     """What was asked of the references, and their answers."""
     asked = evidence.agreement
-    if len(asked.pulls) < FEWEST_REFERENCES or not np.isfinite(asked.residual):
+    if len(asked.pulls) < FEWEST_REFERENCES:
         return []
     # A reference may have the name of the main predictor.
     loadings = zip(evidence.names_of_asked, asked.loadings.tolist(), strict=True)
@@ -149,7 +147,6 @@ def _of_agreement(evidence: Evidence) -> list[str]:
     said = unsure.get(asked.answer, followed)
     listed = ", ".join(f"{name} {loading:.2f}" for name, loading in loadings)
     return [
-        f"Do all predict the same thing? {said}. One common factor explains their correlations but for "
-        f"{asked.residual:.3f} (at most {asked.most_residual:.2f} may be left). Their loadings are their correlations "
-        f"with it (none may be clearly below {LEAST_LOADING}): {listed}."
+        f"Do all predict the same thing? {said}. Their loadings are their correlations with what all have in common "
+        f"(none may be clearly below {LEAST_LOADING}): {listed}."
     ]
