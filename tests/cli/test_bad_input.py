@@ -394,7 +394,7 @@ CASES = {
     "a column without values": (
         {"main.parquet": stored(MAIN.with_columns(pl.lit(None).alias("c")), "parquet")},
         [],
-        "main has no number in 100% of column 'c'; fill it in, or leave the column out of all tables (--drop)",
+        "main has no number in 100% of column 'c'; fill it in, or refine without the column (--drop)",
     ),
     "dates of a day and month alone": (
         {"main.csv": frame(MAIN.with_columns(pl.lit("2 May").alias("day")))},
