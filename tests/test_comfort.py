@@ -56,7 +56,11 @@ def verdict_of(result):
     ],
 )
 def test_the_verdict_is_as_sure_as_the_gain(taught, value, rows, words):
-    assert words in verdict_of(with_evidence(taught, gain=Gain(value, 0.01, rows, "accuracy")))
+    measured = with_evidence(taught, gain=Gain(value, 0.01, rows, "accuracy"))
+    assert words in verdict_of(measured)
+    unlike = with_evidence(measured, measured=replace(measured.evidence.measured, like_rest=False))
+    limited = words.replace("better:", "better on rows like the labelled ones:") if "and are" in words else words
+    assert limited in verdict_of(unlike)
 
 
 def test_a_refinement_that_is_not_taken_says_what_it_would_have_reached(taught):

@@ -149,7 +149,7 @@ def cut(rows: Sequence[Mapping[str, str]]) -> list[str]:
                 if (row["dataset"], row["labelled"]) == (dataset, labelled):
                     lost[row["seed"]].append(100 * (float(row["whole"]) - float(row["cut"])))
             means = np.array([np.mean(each) for each in lost.values()])
-            cells.append(f"{means.mean():.1f} ± {means.std(ddof=1) / np.sqrt(len(means)):.1f}")
+            cells.append(f"{means.mean():z.1f} ± {means.std(ddof=1) / np.sqrt(len(means)):.1f}")
         lines.append(line(EXPERIMENTS[dataset].title, cells))
     return [*lines, "", made_by(rows)]
 

@@ -153,10 +153,11 @@ def config_text(options: RefineOptions, method: JointDiffusion) -> str:
 
 
 def is_described(options: RefineOptions, method: JointDiffusion) -> bool:
-    """Whether the config that options name says by itself what a run uses."""
+    """Whether the config that options name says by itself what a run uses, but for what is written beside."""
     assert options.config is not None, "there is a config"
+    beside = {"save": options.save, "report": options.report}
     try:
-        alone = read_options(type(options), {"config": options.config})
+        alone = read_options(type(options), {"config": options.config, **beside})
     except InputError:
         return False
     return config_text(alone, method_of(alone)) == config_text(options, method)

@@ -7,8 +7,7 @@ from textwrap import fill as fill_lines
 
 from manifuse.columns.refined_scores import RefinedScores
 from manifuse.evidence.agreement import FEWEST_REFERENCES, LEAST_LOADING
-from manifuse.evidence.found import Evidence
-from manifuse.evidence.gain import Gain
+from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
@@ -44,6 +43,9 @@ ONLY = {
     Reason.UNITS: "are only brought into units of the labels",
     Reason.CALIBRATED: "are only calibrated",
 }
+
+#: Where a gain holds that was measured at rows which are not like the rest.
+ON_THEM = "on rows like the labelled ones"
 
 #: What the ends of the support of a row mean.
 SUPPORT = "0: the references say nothing of it; 1: they know it"
@@ -82,8 +84,11 @@ def doubt_of(evidence: Evidence) -> str:
         return LIMITS[evidence.verdict.reason]
     if is_unmeasured(evidence):
         return "not measured"
-    gain = evidence.gain
-    return "" if gain is None or gain.is_certain else "not certainly better"
+    if evidence.measured is None:
+        return ""
+    if not evidence.measured.gain.is_certain:
+        return "not certainly better"
+    return "" if evidence.measured.like_rest else f"better {ON_THEM}"
 
 
 def headline_of(evidence: Evidence) -> str:
@@ -121,13 +126,14 @@ def verdict_of(evidence: Evidence) -> str:
         return f"{name} stay as they were. {too_few(gain)} are too few to measure a gain."
     if not accepted:
         return f"{name} stay as they were: on {rows}, {change_of(evidence)}."
-    return f"{name} were refined, {_how_certain(gain)}: on {rows}, {change_of(evidence)}."
+    return f"{name} were refined, {_how_certain(evidence.measured)}: on {rows}, {change_of(evidence)}."
 
 
-def _how_certain(gain: Gain) -> str:
-    if not gain.is_certain:
+def _how_certain(measured: Measurement) -> str:
+    if not measured.gain.is_certain:
         return "but are not certainly better"
-    return "and are better" if gain.is_clear else "and are probably better"
+    better = "and are better" if measured.gain.is_clear else "and are probably better"
+    return better if measured.like_rest else f"{better} {ON_THEM}"
 
 
 def _of_agreement(evidence: Evidence) -> list[str]:
