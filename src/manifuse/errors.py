@@ -179,5 +179,5 @@ def look_up(name: str, entries: Mapping[str, Value], *, kind: str) -> Value:
     if name in entries:
         return entries[name]
     spelt = {key.lower(): key for key in entries}
-    (nearest,) = get_close_matches(name.lower(), spelt, n=1, cutoff=0.0)
+    (nearest,) = get_close_matches(str(name).lower(), spelt, n=1, cutoff=0.0)
     raise InputError(f"There is no {kind} {name!r}; did you mean {spelt[nearest]!r}? There are: {', '.join(entries)}.")

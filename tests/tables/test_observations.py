@@ -99,6 +99,15 @@ def test_bad_input_is_refused_in_a_sentence(arguments, options, says):
     assert says in refusal(*arguments, **options)
 
 
+def test_all_columns_with_gaps_are_named_at_once():
+    features = pd.DataFrame({"full": [1, 2, 3, 4], "some": [1, 2, 3, np.nan], "few": [1] + [np.nan] * 3})
+    said = r"no number in 75% of column 'few'; .* it is no feature\. Other columns have gaps, too \(some\)\.$"
+    with pytest.raises(mf.InputError, match=said):
+        mf.Observations([1, 2, 3, 4], features, ids=range(4))
+    with pytest.raises(mf.InputError, match=r"it is no feature\.$"):
+        mf.Observations([1, 2, 3, 4], features[["full", "few"]], ids=range(4))
+
+
 def test_many_bad_rows_are_named_up_to_five():
     assert "rows 0, 1, 2, 3, 4 and 3 more" in refusal([np.nan] * 8, ids=range(8))
 

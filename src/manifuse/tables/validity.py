@@ -142,14 +142,16 @@ def _demand_filled(name: str, values: FloatArray, names: Sequence[str]) -> None:
     shares = np.mean(np.isfinite(values), axis=0)
     emptiest = int(shares.argmin())
     if shares[emptiest] < LEAST_FILLED:
+        others = _not_finite(np.delete(values, emptiest, axis=1), [*names[:emptiest], *names[emptiest + 1 :]])
+        too = f" Other columns have gaps, too{others}." if others else ""
         raise InputError(
             f"{name} has no number in {1 - shares[emptiest]:.0%} of column {names[emptiest]!r}; fill it in, or "
-            "refine without the column (`drop`). If it is the truth of some rows, it is no feature."
+            f"refine without the column (`drop`). If it is the truth of some rows, it is no feature.{too}"
         )
 
 
 def _not_finite(values: FloatArray, names: Sequence[str]) -> str:
-    """The columns of values (n, d) that are not all finite, those with the most such values first."""
+    """The columns of values (n, d) that are not all finite, those with the most such values first; empty if none."""
     counts = np.count_nonzero(~np.isfinite(values), axis=0)
     bad = [names[place] for place in np.argsort(-counts, kind="stable") if counts[place]]
-    return f" ({', '.join(bad[:MOST])}{', ...' if len(bad) > MOST else ''})"
+    return f" ({', '.join(bad[:MOST])}{', ...' if len(bad) > MOST else ''})" if bad else ""
