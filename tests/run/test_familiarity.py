@@ -12,7 +12,7 @@ import manifuse as mf
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
 from manifuse.run.changed_rows import changed_rows, find_changed
-from manifuse.run.familiarity import Familiarity
+from manifuse.run.familiarity import Familiarity, exchanged
 from manifuse.run.ranks import alone_of
 
 
@@ -348,11 +348,44 @@ def test_later_scores_that_run_against_similar_rows_are_warned_of(rng, sign, row
 
 def test_where_features_say_nothing_of_scores_these_are_not_called_reversed(rng):
     features, scores = rng.standard_normal((600, 3)), rng.standard_normal(600)
-    fitted = Familiarity.of(table(features[:300]))
+    main = mf.Observations(scores[:300], features[:300], ids=range(300))
+    fitted = Familiarity.of(main)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for size in (20, 50, 300):
             for first in range(300, 601 - size, 5):
                 here = slice(first, first + size)
                 new = mf.Observations(scores[here], features[here], ids=range(size))
-                fitted.warn_of_reversed(new, scores[:300])
+                fitted.warn_of_reversed(new, main)
+
+
+@pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize(
+    "places, said", [((0, 2, 1), "b as c, c as b"), ((2, 0, 1), "a as b, b as c, c as a"), ((0, 1, 2), "")]
+)
+def test_exchanged_columns_of_classes_are_warned_of(rng, places, said):
+    features = rng.standard_normal((300, 3))
+    values = np.exp(features + 0.5 * rng.standard_normal((300, 3)))
+    shares = values / values.sum(axis=1, keepdims=True)
+    main = mf.Observations(shares[:200], features[:200], ids=range(200), classes=list("abc"), name="ours")
+    called = ["abc"[place] for place in places]
+    new = mf.Observations(shares[200:], features[200:], ids=range(200, 300), classes=called, name="later")
+    with warnings.catch_warnings(record=True) as given:
+        Familiarity.of(main).warn_of_reversed(new, main)
+    assert [str(each.message) for each in given] == (
+        [
+            f"The probabilities of later are those of other classes in similar fitted rows ({said}); check the names "
+            "of its columns, and the order of the features."
+        ]
+        if said
+        else []
+    )
+
+
+def test_where_features_say_nothing_of_classes_these_are_not_called_exchanged():
+    """Three standard errors, as of scores."""
+    rng, found = np.random.default_rng(0), 0
+    for _ in range(300):
+        later, similar = rng.dirichlet(np.ones(4), (2, 50))
+        found += bool((exchanged(later, similar, 6.0 / np.sqrt(50)) != np.arange(4)).any())
+    assert found <= 2

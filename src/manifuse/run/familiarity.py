@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges
@@ -42,7 +43,8 @@ BEYOND_ROWS, BEYOND_SHARE, BEYOND = 3, 0.02, 1.5
 FEW_VALUES = 60
 
 #: Later scores are reversed if they correlate negatively, by this much and with few rows by more, with the mean score
-#: of so many similar fitted rows. If features say nothing of scores, they do not correlate.
+#: of so many similar fitted rows. If features say nothing of scores, they do not correlate. Classes are exchanged if
+#: probabilities correlate by twice as much more with those of other classes.
 AGAINST, SIMILAR = 0.3, 5
 
 
@@ -110,20 +112,34 @@ class Familiarity:
                 "rows have many; check whether values were lost.",
             )
 
-    def warn_of_reversed(self, new: Observations, fitted: FloatArray) -> None:
-        """Warn of later scores that run against the ``fitted`` ones (n, ...) of similar rows; ``new`` as above.
+    def warn_of_reversed(self, new: Observations, main: Observations) -> None:
+        """Warn of later scores that run against those of similar fitted rows, and of exchanged classes; see above.
 
         Warns
         -----
         ManifuseWarning
         """
-        if min(len(new), len(fitted)) < FEWEST_ROWS:
+        if min(len(new), len(main)) < FEWEST_ROWS:
             return
         assert new.table is not None, "features were not compared"
         rows = thinned(len(new), SPREAD_ROWS)
-        scores, similar = new.scores[rows], fitted[self.index.nearest(new.table[rows], SIMILAR)[1]].mean(axis=1)
-        alignment = inner(on_sphere(scores), on_sphere(similar))
-        if alignment < -max(AGAINST, 3.0 / np.sqrt(len(scores))):
+        similar = self.index.nearest(new.table[rows], SIMILAR)[1]
+        least = max(AGAINST, 3.0 / np.sqrt(len(similar)))
+        if new.classes is not None and main.classes is not None:
+            names = main.classes.names
+            sides = new.in_scale(new.scores)[rows], main.in_scale(main.scores)[similar].mean(axis=1)
+            fits = exchanged(sides[0][:, new.classes.places_of(names)], sides[1], 2.0 * least)
+            if len(moved := np.flatnonzero(fits != np.arange(len(names)))):
+                shown = ", ".join(f"{names[each]} as {names[fits[each]]}" for each in moved)
+                warn(
+                    "exchanged_classes",
+                    f"The probabilities of {new.name} are those of other classes in similar fitted rows ({shown}); "
+                    "check the names of its columns, and the order of the features.",
+                )
+            return
+        scores = new.scores[rows]
+        alignment = inner(on_sphere(scores), on_sphere(main.scores[similar].mean(axis=1)))
+        if alignment < -least:
             warn(
                 "reversed_scores",
                 f"The scores of {new.name} run against those of similar fitted rows (correlation {alignment:.2f}); "
@@ -142,6 +158,20 @@ class Familiarity:
         """
         nearest = edges.nearest if index is self.index else np.sqrt(self.index.nearest(features, 1)[0][:, 0])
         return np.asarray(np.clip(2.0 - nearest / self.reach, 0.0, 1.0))
+
+
+def exchanged(later: FloatArray, similar: FloatArray, least: float) -> IndexArray:
+    """The class of ``similar`` rows (q, k) that each class of ``later`` ones fits best, shape (k,), each taken once.
+
+    All fit themselves, unless those that do not correlate more with the others by ``least``, in the mean.
+    """
+    centred = [each - each.mean(axis=0) for each in (later, similar)]
+    norms = [np.linalg.norm(each, axis=0) for each in centred]
+    scale = np.outer(*norms)
+    correlated = np.divide(centred[0].T @ centred[1], scale, out=np.zeros_like(scale), where=scale > 0)
+    own, fits = linear_sum_assignment(-correlated)
+    gains = (correlated[own, fits] - correlated[own, own])[own != fits]
+    return np.asarray(fits if len(gains) and gains.mean() > least else own)
 
 
 def strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:

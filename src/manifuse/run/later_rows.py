@@ -66,7 +66,7 @@ class LaterRows:
         self._prepare(view)
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)
-            self._familiarity.warn_of_reversed(new, self.main.scores)
+            self._familiarity.warn_of_reversed(new, self.main)
 
         def work(first: int) -> None:
             here = later[first : first + BLOCK]
