@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from manifuse.columns.like_rest import have_means_of_all
 from manifuse.kernels import columns
 from manifuse.kernels.columns import all_finite, means_and_deviations, rescale
 
@@ -47,3 +48,14 @@ def test_a_constant_column_has_its_number_as_mean_and_no_deviation(rng, value):
     table = np.column_stack([rng.standard_normal((500, 4)), np.full(500, value)])
     means, deviations = means_and_deviations(table)
     assert (means[4], deviations[4]) == (value, 0.0)
+
+
+def test_a_sum_beyond_the_range_of_floats_is_no_trouble(rng):
+    table = np.column_stack([rng.uniform(0.5, 1.0, 500) * 1e308, rng.standard_normal(500)])
+    means, deviations = means_and_deviations(table)
+    assert table[:, 0].min() <= means[0] <= table[:, 0].max()
+    assert np.isfinite(deviations).all()
+    assert deviations[0] > 0
+    first = np.arange(500) < 100
+    assert have_means_of_all([(table[:, 1:] * 1e306, first)])
+    assert not have_means_of_all([(np.sort(table[:, 1:], axis=0) * 1e306, first)])

@@ -43,6 +43,7 @@ def _has_means_of_all(values: FloatArray, chosen: BoolArray, count: int) -> bool
     error = np.sqrt(max(1.0 - few / len(chosen), 0.0) / few)
     most = (UNLIKE + np.sqrt(2.0 * np.log(count))) * error + SAME
     means, deviations = means_and_deviations(values)
-    away = np.abs(values[chosen].mean(axis=0) - means)
     # A column that is constant has means that differ by rounding alone.
-    return not ((deviations > 0) & (away > most * deviations)).any()
+    varies = deviations > 0
+    away = np.abs(((values[chosen][:, varies] - means[varies]) / deviations[varies]).mean(axis=0))
+    return not (away > most).any()
