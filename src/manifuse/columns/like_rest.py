@@ -19,10 +19,17 @@ Part = tuple[FloatArray, BoolArray]
 
 
 def parts_of(rows: View, chosen: BoolArray) -> list[Part]:
-    """Features, own scores, and how far these are from their median, as if the middle or the ends were chosen."""
+    """Features, own scores, and how far these are from their median, as if the middle or the ends were chosen.
+
+    Of classes, also how far all of a row's scores are, as if those that are least sure were chosen.
+    """
     own = rows["own"]
+    away = own - np.median(own, axis=0)
     # Apart, because features may be large, and are not copied.
-    return [(values, chosen) for values in (rows.features, own, np.abs(own - np.median(own, axis=0)))]
+    parts = [rows.features, own, np.abs(away)]
+    if own.shape[1] > 1:
+        parts.append(np.linalg.norm(away, axis=1, keepdims=True))
+    return [(values, chosen) for values in parts]
 
 
 def pairs_are_like_rest(rows: View, pulls: FloatArray) -> bool:

@@ -81,6 +81,16 @@ class LogLoss(Score):
         """Compare how often two predictions are right, as `gain` compares their log loss."""
         return _paired(self.is_right(after) - self.is_right(before), "class_accuracy", folds)
 
+    def beyond_chance(self, log_ratios: FloatArray) -> float:
+        """By how many standard deviations labels fit log-ratios (l, k - 1) better than the same in another order do.
+
+        All orders count (Hoeffding, Annals of Mathematical Statistics, 1951).
+        """
+        said = self.classes.logarithms(log_ratios)[:, self.truth]
+        left = said - said.mean(axis=0) - said.mean(axis=1, keepdims=True) + said.mean()
+        spread = float(np.sqrt(np.sum(left**2) / (len(left) - 1)))
+        return float(np.trace(left)) / spread if spread > 0 else 0.0
+
     def guess(self) -> FloatArray:
         """How frequent the classes are, with one more label of each; see `Score.guess`."""
         counts = np.bincount(self.truth, minlength=len(self.classes)) + 1.0
@@ -135,12 +145,14 @@ def risks_of(score: Score, scale: Scale) -> LogLoss | None:
 def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:
     """Offset and slope of the line that calibrates log-odds (r, l) of labelled rows in r trials (Platt 1999).
 
-    Offset and logarithm of the slope have a prior of mean 0 and variance 1, so that few labels change little.
+    Offset and logarithm of the slope have a prior of mean 0 and variance 1, so that few labels change little. That of
+    a slope above 1 has the smaller variance of a temperature.
     """
 
     def loss(line: FloatArray) -> float:
         calibrated = line[0] + np.exp(line[1]) * log_odds
-        return float(line @ line / 2.0 - risks.log_likelihoods(calibrated[..., None]).mean(axis=0).sum())
+        precisions = np.array([1.0, PRIOR_PRECISION if line[1] > 0 else 1.0])
+        return float(precisions @ line**2 / 2.0 - risks.log_likelihoods(calibrated[..., None]).mean(axis=0).sum())
 
     offset, logarithm = minimize(loss, np.zeros(2), bounds=(OFFSETS, TEMPERATURES)).x
     return float(offset), float(np.exp(logarithm))

@@ -241,7 +241,9 @@ def _is_unrelated(given: RunInputs, found: RunOutputs, labels: Labels) -> bool:
     score, folds = labels.score.order(), labels.folds.together()
     own = comparable(given.problem.units, found.known.held_out["own"][None, score.rows], score, folds)
     known = score.gain(score.guess(), own, folds)
-    return not (known.is_of_few or known.is_clear)
+    # Probabilities that are too sure have a large log loss, and may know of the labels all the same.
+    knows = score.beyond_chance(own[0]) > 2.0 if isinstance(score, LogLoss) else known.is_clear
+    return not (known.is_of_few or knows)
 
 
 def _averaged(
