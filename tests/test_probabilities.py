@@ -155,7 +155,7 @@ def test_the_line_that_calibrates_is_the_most_probable_one(rng):
     few = risks_of(GradedRanking(np.arange(2), np.array([0.0, 1.0])), "probability")
     offset, slope = line_of(np.array([[-1.0, 1.0]]), few)
     assert offset == pytest.approx(0.0, abs=1e-4)
-    assert np.log(slope) == pytest.approx(2.0 * slope * expit(-slope), abs=1e-4)
+    assert 10.0 * np.log(slope) == pytest.approx(2.0 * slope * expit(-slope), abs=1e-3)
     for scale, grades in (("score", drawn), ("probability", 2.0 * drawn)):
         assert risks_of(GradedRanking(np.arange(5000), grades), scale) is None
 

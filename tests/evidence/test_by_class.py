@@ -9,7 +9,7 @@ from tests.test_classes import draw
 
 import manifuse as mf
 from manifuse.evidence.by_class import BINNED, MOST_BINS, ByClass
-from manifuse.evidence.class_score import LogLoss
+from manifuse.evidence.class_score import LogLoss, line_of
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT
 from manifuse.report.class_quality import by_class_grid, draw_confusion, most_confused
@@ -139,3 +139,26 @@ def test_of_equal_probabilities_the_first_class_counts(rng):
     np.put_along_axis(tied, ends, 0.5, axis=1)
     score = LogLoss(np.arange(200), ends[:, 0], classes)
     assert score.is_right(classes.log_ratios(np.log(np.maximum(tied, 1e-4)))).all()
+
+
+def test_labels_fit_better_than_in_other_orders_if_they_have_to_do_with_a_classifier(rng):
+    """By the permutations themselves; a factor that makes probabilities too sure changes nothing."""
+    classes, truth = Classes(NAMES), rng.integers(4, size=60)
+    score = LogLoss(np.arange(60), truth, classes)
+    ratios = classes.log_ratios(np.log(rng.dirichlet(np.ones(4), 60))) + 0.5 * classes.contrasts[truth]
+    said = classes.logarithms(ratios)[:, truth]
+    orders = rng.permuted(np.tile(np.arange(60), (4000, 1)), axis=1)
+    fits = said[np.arange(60), orders].sum(axis=1)
+    found = score.beyond_chance(ratios)
+    assert found == pytest.approx((np.trace(said) - fits.mean()) / fits.std(), abs=0.1)
+    assert found > 2.0 > score.beyond_chance(ratios[rng.permutation(60)])
+    assert score.beyond_chance(np.zeros((60, 3))) == 0.0
+
+
+@pytest.mark.parametrize("count, least, most", [(12, 1.0, 1.5), (1200, 2.0, 20.0)])
+def test_few_labels_that_are_all_right_steepen_no_line(count, least, most):
+    truth = np.arange(count) % 2
+    risks = LogLoss(np.arange(count), truth, Classes(("0", "1")))
+    offset, slope = line_of(np.where(truth, 2.0, -2.0)[None], risks)
+    assert offset == pytest.approx(0.0, abs=1e-3)
+    assert least < slope < most

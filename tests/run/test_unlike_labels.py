@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, softmax
 from tests.problems import smooth_truth
 
 import manifuse as mf
@@ -101,4 +101,19 @@ def test_labels_that_were_chosen_where_predictors_differ_are_not_like_the_rest(k
             )
             labels = mf.ClassLabels(labelled, np.where(truth[labelled] > 3, "b", "a"))
         result = mf.refine(ours, [reference], labels, rng=0)
+        assert result.evidence.measured.like_rest is (chosen == "any")
+
+
+@pytest.mark.parametrize("chosen", ["least sure", "any"])
+def test_labels_of_rows_that_a_classifier_is_least_sure_of_are_not_like_the_rest(chosen):
+    """As in active learning."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        features = rng.standard_normal((ROWS, 3))
+        shares = softmax(2 * features + rng.standard_normal((ROWS, 3)), axis=1)
+        truth = np.array(list("abc"))[(2 * features + rng.gumbel(size=(ROWS, 3))).argmax(axis=1)]
+        ours = mf.Observations(shares, features, ids=range(ROWS), classes=list("abc"))
+        unsure = np.argsort(shares.max(axis=1))[:LABELS]
+        labelled = unsure if chosen == "least sure" else rng.permutation(ROWS)[:LABELS]
+        result = mf.refine(ours, [], mf.ClassLabels(labelled, truth[labelled]), rng=0)
         assert result.evidence.measured.like_rest is (chosen == "any")

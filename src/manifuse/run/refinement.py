@@ -124,7 +124,7 @@ class Refinement(Saveable):
     def uncertainty(self) -> Any:
         """Standard errors of the predictions (n,), in their units; None if no label taught.
 
-        90 of 100 truths lie within 1.645 of them.
+        Of rows like the labelled ones, 90 of 100 truths lie within 1.645 of them.
         """
         found = self.refined.in_scale_of(self.main).uncertainty
         return None if found is None else self.main.like_container(found, "uncertainty")
