@@ -45,12 +45,12 @@ def have_means_of_all(parts: Sequence[Part]) -> bool:
 
 def _has_means_of_all(values: FloatArray, chosen: BoolArray, count: int) -> bool:
     few = int(chosen.sum())
-    if few == 0:
+    if few in (0, len(chosen)):
         return True
     error = np.sqrt(max(1.0 - few / len(chosen), 0.0) / few)
     most = (UNLIKE + np.sqrt(2.0 * np.log(count))) * error + SAME
     means, deviations = means_and_deviations(values)
+    with np.errstate(over="ignore"):
+        away = np.abs(means_and_deviations(values[chosen])[0] - means)
     # A column that is constant has means that differ by rounding alone.
-    varies = deviations > 0
-    away = np.abs(((values[chosen][:, varies] - means[varies]) / deviations[varies]).mean(axis=0))
-    return not (away > most).any()
+    return not ((deviations > 0) & (away > most * deviations)).any()

@@ -101,7 +101,7 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
         yield Finding("uneven", False, f"{said} Standard errors do not know that, so they are too small there.")
     if not measured.like_rest:
         said = "The labelled rows are not like the other rows, so the gain is that of rows like them alone."
-        also = "What they teach fades elsewhere, where standard errors are too small."
+        also = "What they teach fades elsewhere, where standard errors may be too small."
         yield Finding("unlike", False, f"{said} {also}", "labels")
     if measured.by_class is not None and (missing := measured.by_class.untaught):
         which, them = ("class", "it") if len(missing) == 1 else ("classes", "them")
