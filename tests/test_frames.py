@@ -177,7 +177,7 @@ def test_a_refinement_that_was_applied_travels_without_what_was_computed(result,
             lambda case: frame_of(case).to_numpy(),
             "ndarray came for the frame, but Observations or a data frame was expected",
         ),
-        (lambda case: frame_of(case).assign(x1="a"), "The features of the frame"),
+        (lambda case: frame_of(case).assign(x1="a"), "Column 'x1' of the frame is of type String"),
     ],
 )
 def test_what_is_no_frame_or_lacks_columns_is_refused(case, result, frame, says):
@@ -528,3 +528,11 @@ def test_a_second_score_or_id_is_no_feature(case, role, named):
         mf.Observations.from_frame(frame, id="name", score="risk", name="ours")
     dropped = mf.Observations.from_frame(frame, id="name", score="risk", drop=[role], name="ours")
     assert dropped.feature_names == tuple(f"x{k}" for k in range(6))
+
+
+def test_features_of_later_rows_that_are_no_numbers_are_named(case, result):
+    frame = frame_of(case).assign(x1="a", x3="b")
+    with pytest.raises(
+        mf.InputError, match=r"Column 'x1' of .* \(so is 'x3'\), but numbers were expected; encode it.$"
+    ):
+        result.apply(frame, id="name", score="risk")

@@ -168,7 +168,7 @@ def observe_frame(
     if fitted is None:
         features = _features_of(table, others, called, name=name)
     else:
-        features = _features_as_in(fitted, others, name=name)
+        features = _features_as_in(fitted, table, others, name=name)
     made = kind(
         (table[score] if classes is None else table[list(scores)]).to_native(),
         table[features].to_native() if features else None,
@@ -201,7 +201,14 @@ def _features_of(table: nw.DataFrame[Any], others: list[str], called: TableColum
     if score is not None:
         demand_no_classes(shown, others, score, score, OF_FRAME)
     warn_of_names(name, others)
-    wrong = [each for each in others if not (types[each].is_numeric() or types[each] == nw.Boolean)]
+    _demand_numeric(table, others, name=name, or_else=", or drop it")
+    return others
+
+
+def _demand_numeric(table: nw.DataFrame[Any], features: Sequence[str], *, name: str, or_else: str = "") -> None:
+    """Refuse features that are no numbers; ``or_else`` is what can be done other than to convert them."""
+    types = table.schema
+    wrong = [each for each in features if not (types[each].is_numeric() or types[each] == nw.Boolean)]
     if wrong:
         also = shorten(", ".join(map(repr, wrong[1:])))
         more = f" (so {'is' if len(wrong) == 2 else 'are'} {also})" if len(wrong) > 1 else ""
@@ -213,18 +220,20 @@ def _features_of(table: nw.DataFrame[Any], others: list[str], called: TableColum
             if found.is_temporal()
             else "convert it with astype(float)"
             if found in (nw.Unknown, nw.Object)
-            else "encode"
+            else "encode it"
         )
         raise InputError(
-            f"Column {wrong[0]!r} of {name} is of type {kind}{more}, but numbers were expected; {advice}, or drop it."
+            f"Column {wrong[0]!r} of {name} is of type {kind}{more}, but numbers were expected; {advice}{or_else}."
         )
-    return others
 
 
-def _features_as_in(fitted: Observations, others: list[str], *, name: str) -> list[str]:
+def _features_as_in(fitted: Observations, table: nw.DataFrame[Any], others: list[str], *, name: str) -> list[str]:
     """Names of the features that a fitted table has, which the ``others`` must have, too; warn of further ones."""
     if fitted.table is None:
         return []
     if fitted.feature_names is None:
         return others
-    return [others[place] for place in places_of(fitted.feature_names, tuple(others), fitted=fitted.name, came=name)]
+    places = places_of(fitted.feature_names, tuple(others), fitted=fitted.name, came=name)
+    features = [others[place] for place in places]
+    _demand_numeric(table, features, name=name)
+    return features
