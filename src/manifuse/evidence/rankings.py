@@ -135,12 +135,12 @@ class PairedRanking(Score):
         right = [self._correct(values.T) for values in in_trials(before, after)]
         difference = np.mean([each[:, 1] - each[:, 0] for each in right], axis=0)
         value = float(difference.mean())
-        error = self._error_by(self.rows, difference - value)
-        if folds is not None:
+        count, error = len(np.unique(self.rows)), self._error_by(self.rows, difference - value)
+        if folds is not None and folds.block_count < count:
             error = max(error, self._error_by(folds.blocks, difference - value))
         # A mean of numbers from -1 to 1 has at most this error.
         error = min(error / len(difference), 1.0)
-        return Gain(value, error, len(np.unique(self.rows)), self.measure)
+        return Gain(value, error, count, self.measure)
 
     def _error_by(self, blocks: IndexArray, deviations: FloatArray) -> float:
         """Standard error of the sum of deviations (p,), if pairs depend that share one of the rows' ``blocks`` (2 p,).

@@ -28,8 +28,8 @@ def means_and_deviations(features: FloatArray) -> tuple[FloatArray, FloatArray]:
     sums, low, high = np.zeros(width), np.full(width, np.inf), np.full(width, -np.inf)
     for rows in blocks_of(features):
         block = _doubled(features, rows)
-        # Beyond the range of floats the mean becomes the largest or the smallest entry below.
-        with np.errstate(over="ignore"):
+        # Of a sum beyond the range of floats, the mean is the largest or the smallest entry, or NaN if the sum is.
+        with np.errstate(over="ignore", invalid="ignore"):
             sums += block.sum(axis=0)
         np.minimum(low, block.min(axis=0), out=low)
         np.maximum(high, block.max(axis=0), out=high)

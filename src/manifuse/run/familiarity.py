@@ -113,7 +113,14 @@ class Familiarity:
             )
 
     def warn_of_reversed(self, new: Observations, main: Observations) -> None:
-        """Warn of later scores that run against those of similar fitted rows, and of exchanged classes; see above.
+        """Warn of later scores that run against those of similar fitted rows, and of exchanged classes.
+
+        Parameters
+        ----------
+        new : Observations
+            With the features of the fitted rows, in their order.
+        main : Observations
+            The fitted rows.
 
         Warns
         -----

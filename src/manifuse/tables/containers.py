@@ -250,35 +250,26 @@ def rows_as(counted: Counting) -> Iterator[None]:
 
 
 def _demand_no_zone(what: str, values: Any) -> None:
-    """Refuse a series of times with a time zone as ids: each library makes other text of them.
-
-    Raises
-    ------
-    InputError
-        If it is one.
-    """
-    native = nw.from_native(values, allow_series=True, pass_through=True)
-    kinds = [getattr(each, "dtype", None) for each in (values, native)]
-    if any(getattr(kind, "tz", None) or getattr(kind, "time_zone", None) for kind in kinds):
+    """Refuse a series of times with a time zone as ids: each library makes other text of them."""
+    if any(getattr(kind, "tz", None) or getattr(kind, "time_zone", None) for kind in _types_of(values)):
         raise InputError(
             f"{what} holds times with a time zone, of which every library makes other text; write them as text."
         )
 
 
 def _demand_no_categories(what: str, values: Any) -> None:
-    """Refuse categories as numbers: the numbers that they are called by may have another order than they have.
-
-    Raises
-    ------
-    InputError
-        If there are any.
-    """
-    native = nw.from_native(values, allow_series=True, pass_through=True)
-    is_frame = isinstance(native, nw.DataFrame | nw.LazyFrame)
-    kinds = native.collect_schema().dtypes() if is_frame else [getattr(native, "dtype", None)]
+    """Refuse categories as numbers: the numbers that they are called by may have another order than they have."""
     # The last is what pandas calls them outside of a series.
-    if any(str(kind).partition("(")[0] in ("Categorical", "Enum", "category") for kind in kinds):
+    if any(str(kind).partition("(")[0] in ("Categorical", "Enum", "category") for kind in _types_of(values)):
         raise InputError(f"{what} came as categories, but numbers were expected; give what each category means.")
+
+
+def _types_of(values: Any) -> list[Any]:
+    """Types of the columns of a data frame, or of an array or series, in its own library and in narwhals."""
+    native = nw.from_native(values, allow_series=True, pass_through=True)
+    if isinstance(native, nw.DataFrame | nw.LazyFrame):
+        return list(native.collect_schema().dtypes())
+    return [getattr(each, "dtype", None) for each in (values, native)]
 
 
 def _as_wide_as_needed(texts: list[str] | NDArray[np.str_], *, what: str, most: float) -> NDArray[np.str_]:

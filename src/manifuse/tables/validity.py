@@ -142,7 +142,7 @@ def _demand_filled(name: str, values: FloatArray, names: Sequence[str]) -> None:
     shares = np.mean(np.isfinite(values), axis=0)
     emptiest = int(shares.argmin())
     if shares[emptiest] < LEAST_FILLED:
-        others = _not_finite(np.delete(values, emptiest, axis=1), [*names[:emptiest], *names[emptiest + 1 :]])
+        others = _not_finite(values, names, beside=emptiest)
         too = f" Other columns have gaps, too{others}." if others else ""
         raise InputError(
             f"{name} has no number in {1 - shares[emptiest]:.0%} of column {names[emptiest]!r}; fill it in, or "
@@ -150,8 +150,8 @@ def _demand_filled(name: str, values: FloatArray, names: Sequence[str]) -> None:
         )
 
 
-def _not_finite(values: FloatArray, names: Sequence[str]) -> str:
-    """The columns of values (n, d) that are not all finite, those with the most such values first; empty if none."""
+def _not_finite(values: FloatArray, names: Sequence[str], beside: int | None = None) -> str:
+    """The columns of values (n, d) that are not all finite, ``beside`` one, the worst first; empty if none are."""
     counts = np.count_nonzero(~np.isfinite(values), axis=0)
-    bad = [names[place] for place in np.argsort(-counts, kind="stable") if counts[place]]
+    bad = [names[place] for place in np.argsort(-counts, kind="stable") if counts[place] and place != beside]
     return f" ({', '.join(bad[:MOST])}{', ...' if len(bad) > MOST else ''})" if bad else ""
