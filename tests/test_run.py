@@ -36,7 +36,7 @@ def method(request):
 
 @pytest.mark.parametrize("labelled", [False, True])
 def test_a_noisy_predictor_gets_better_by_references_on_other_rows(method, labelled):
-    for seed in range(3):
+    for seed in range(2):
         case = draw(seed)
         result = mf.refine(case.main, case.references, case.labels() if labelled else None, method, rng=0)
         unseen = np.setdiff1d(np.arange(len(case.main)), case.labelled)
@@ -81,53 +81,53 @@ def test_a_result_remembers_its_seed():
     assert mf.refine(case.main, case.references, rng=np.int64(5)).seed == 5
 
 
-@pytest.mark.parametrize("labelled", [False, True])
-def test_shift_and_scale_of_the_main_predictor_carry_over(method, labelled):
-    case = draw(3)
+@pytest.fixture(
+    scope="module", params=[(name, labelled) for name in ("default", "explicit") for labelled in (False, True)]
+)
+def plain(request):
+    """A problem with or without labels, how it is refined, and what comes out."""
+    name, labelled = request.param
+    # References that are left out as chance would hide what changes.
+    method = replace(METHODS[name], diffusion=replace(METHODS[name].diffusion, ignore_chance=False))
+    case = draw(3, references=3)
     labels = case.labels() if labelled else None
-    moved_main = remade(case.main, predictions=5.0 + 3.0 * case.main.scores)
-    result, moved = (mf.refine(main, case.references, labels, method, rng=0) for main in (case.main, moved_main))
+    result = mf.refine(case.main, case.references, labels, method, rng=0)
     assert result.accepted
+    return case, labels, method, result
+
+
+def test_shift_and_scale_of_the_main_predictor_carry_over(plain):
+    case, labels, method, result = plain
+    moved = mf.refine(
+        remade(case.main, predictions=5.0 + 3.0 * case.main.scores), case.references, labels, method, rng=0
+    )
     np.testing.assert_allclose(moved.predictions, 5.0 + 3.0 * result.predictions, rtol=1e-6, atol=1e-6)
-    if labelled:
+    if labels is not None:
         np.testing.assert_allclose(moved.uncertainty, 3.0 * result.uncertainty, rtol=1e-4)
 
 
-@pytest.mark.parametrize("labelled", [False, True])
-def test_shift_and_scale_of_a_reference_do_not_matter(method, labelled):
-    case = draw(3)
-    first, second = case.references
-    changed = [remade(first, predictions=4.0 + 2.0 * first.scores), second]
-    labels = case.labels() if labelled else None
-    result, again = (mf.refine(case.main, given, labels, method, rng=0) for given in (case.references, changed))
-    assert result.accepted
+def test_shift_and_scale_of_a_reference_do_not_matter(plain):
+    case, labels, method, result = plain
+    first, *others = case.references
+    changed = [remade(first, predictions=4.0 + 2.0 * first.scores), *others]
+    again = mf.refine(case.main, changed, labels, method, rng=0)
     np.testing.assert_allclose(again.predictions, result.predictions, atol=1e-6)
     assert again.weights == pytest.approx(result.weights, abs=1e-6)
 
 
-@pytest.mark.parametrize("labelled", [False, True])
-def test_the_order_of_rows_does_not_matter(method, labelled):
-    case = draw(4)
-    labels = case.labels() if labelled else None
+def test_the_order_of_rows_does_not_matter(plain):
+    case, labels, method, result = plain
     order = np.random.default_rng(0).permutation(len(case.main))
     shuffled = remade(
         case.main, predictions=case.main.scores[order], features=case.main.table[order], ids=case.main.keys[order]
     )
-    gentle = replace(method, diffusion=replace(method.diffusion, ignore_chance=False))
-    result = mf.refine(case.main, case.references, labels, gentle, rng=0)
-    again = mf.refine(shuffled, case.references, labels, gentle, rng=0)
-    assert result.accepted
+    again = mf.refine(shuffled, case.references, labels, method, rng=0)
     np.testing.assert_allclose(again.predictions, np.asarray(result.predictions)[order], atol=1e-6)
 
 
-@pytest.mark.parametrize("labelled", [False, True])
-def test_the_order_of_references_does_not_matter(method, labelled):
-    case = draw(5, references=3)
-    labels = case.labels() if labelled else None
-    gentle = replace(method, diffusion=replace(method.diffusion, ignore_chance=False))
-    result = mf.refine(case.main, case.references, labels, gentle, rng=0)
-    again = mf.refine(case.main, case.references[::-1], labels, gentle, rng=0)
-    assert result.accepted
+def test_the_order_of_references_does_not_matter(plain):
+    case, labels, method, result = plain
+    again = mf.refine(case.main, case.references[::-1], labels, method, rng=0)
     np.testing.assert_allclose(again.predictions, result.predictions, atol=1e-6)
     assert again.weights == pytest.approx(result.weights[::-1], abs=1e-6)
 
@@ -183,7 +183,7 @@ def test_float32_agrees_with_float64(labelled):
 @pytest.mark.parametrize("labelled", [False, True])
 def test_references_of_pure_noise_are_found_out_and_do_no_harm(labelled):
     harm, chance = [], 0
-    for seed in range(8):
+    for seed in range(5):
         case = draw(seed)
         rng = np.random.default_rng(100 + seed)
         noise = [
@@ -198,9 +198,9 @@ def test_references_of_pure_noise_are_found_out_and_do_no_harm(labelled):
         assert noisy.accepted or noisy.reason is Reason.DIFFER
         if noisy.accepted:
             harm.append(corr(plain.predictions, case.truth) - corr(noisy.predictions, case.truth))
-    # Of 16 references of noise, we expect one in twenty above its chance level of 95 %.
-    assert chance <= 3
-    assert len(harm) >= 7
+    # Of 10 references of noise, we expect one in twenty above its chance level of 95 %.
+    assert chance <= 2
+    assert len(harm) >= 4
     assert np.mean(harm) < 0.01
 
 

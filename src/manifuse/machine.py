@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -50,7 +52,7 @@ def libraries_in_one_thread() -> Iterator[None]:
     libraries wait for each other by spinning. Their rounding depends on the number of threads, too. The limit on
     products is one of the whole process, so it ends when the last of the threads that asked for it leaves.
     """
-    all_libraries = ThreadpoolController()
+    all_libraries = _libraries(len(sys.modules))
     libraries = all_libraries.select(user_api="blas")
     # Libraries on OpenMP keep a number for each of our threads, the others one for the process.
     with all_libraries.select(user_api="openmp", threading_layer="openmp").limit(limits=1):
@@ -73,6 +75,13 @@ def loops_in_threads() -> AbstractContextManager[object]:
     """Let loops of libraries share all threads again, for work of seconds."""
     limit: AbstractContextManager[object] = threadpool_limits(threads(), user_api="openmp")
     return limit
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """Find the libraries with threads; this takes milliseconds, so it is done again only after an import."""
+    del modules
+    return ThreadpoolController()
 
 
 def _release(libraries: ThreadpoolController) -> None:

@@ -22,6 +22,9 @@ from manifuse.tables.problem_files import Tables
 from manifuse.tables.reading import reading
 from manifuse.tables.user_tables import Labels
 
+#: The version of manifuse that runs; looking it up reads files.
+VERSION = version("manifuse")
+
 
 @dataclass(frozen=True)
 class InputFile(Saveable):
@@ -100,7 +103,7 @@ class Provenance(Saveable):
     drop: tuple[str, ...] = ()
     classes: str | None = None
     has_numbers: bool = False
-    version: str = field(default_factory=lambda: version("manifuse"))
+    version: str = VERSION
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
 
     @classmethod

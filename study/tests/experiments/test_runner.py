@@ -33,9 +33,11 @@ def attributes(rng, rows=400):
 
 
 def run_on_attributes(monkeypatch):
-    """Let every experiment load this small data set, and give the digits a protocol for it."""
+    """Let every experiment load this small data set without the deep ranker, and give the digits a protocol for it."""
     dataset = attributes(np.random.default_rng(0))
     monkeypatch.setattr(runner, "_load", lambda name, folder: dataset)
+    # An optimiser of torch imports modules for seconds, in each process.
+    monkeypatch.setattr(runner, "train_rankers", lambda *given, deep: train_rankers(*given, deep=False))
     experiment = Experiment("digits", "Digits", "digits", Protocol("coupled", training=60, validation=60, region=90))
     monkeypatch.setitem(EXPERIMENTS, "digits", experiment)
     return experiment
@@ -133,7 +135,7 @@ def test_a_row_alone_gives_its_trial_again(experiment, tmp_path):
     row = next(row for row in rows if row.method == "mean")
     dataset = attributes(np.random.default_rng(0))
     roles = Roles.draw(dataset, experiment.protocol, row.seed)
-    rankers = {task: train_rankers(dataset, roles, task, deep=True) for task in dataset.tasks}
+    rankers = {task: train_rankers(dataset, roles, task, deep=False) for task in dataset.tasks}
     case = Case(Trial(dataset, experiment.protocol, row.seed, roles, rankers), row.task)
     assert case.test_accuracy(METHODS[row.method].run(case).predictions) == pytest.approx(row.accuracy, abs=1e-12)
 

@@ -119,6 +119,7 @@ def name(job):
     time.sleep(1.0)
 with workers("processes", 2) as each:
     list(each(name, range(2)))
+    print("done", flush=True)
     time.sleep(60)
 """
 
@@ -128,7 +129,7 @@ def test_workers_end_with_their_parent(sent):
     command = [sys.executable, "-c", PARENT]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as parent:
         names = {int(parent.stdout.readline()) for _ in range(2)}
-        time.sleep(1.5)
+        assert parent.stdout.readline() == "done\n"
         parent.send_signal(sent)
     deadline = time.monotonic() + 20
     while any(Path(f"/proc/{name}").exists() for name in names) and time.monotonic() < deadline:
