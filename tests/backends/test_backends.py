@@ -41,8 +41,8 @@ def diffused(case, backend=None, **options):
     return alone(case.main, case.references, case.labels(), replace(GRID, **options), backend=backend)
 
 
-# The most probable variances of a lesson are found to about 1e-7, because a height is rounded near its top. Short steps
-# need few polynomials, each of which starts threads here.
+# The most probable variances of a lesson are found to about 1e-7, because a height is rounded near its top. Short
+# steps need few polynomials, each of which starts threads here.
 @pytest.mark.parametrize(
     "run, method, within",
     [
