@@ -153,7 +153,7 @@ def forge_array(arrays, rng):
 )
 def test_whatever_was_changed_a_file_is_refused_in_one_sentence(saved, forge):
     original, rng = saved.read_bytes(), np.random.default_rng(0)
-    for _ in range(60):
+    for _ in range(30):
         saved.write_bytes(original)
         with pytest.raises(mf.InputError) as refusal:
             mf.load(rewritten(saved, lambda plain, arrays: forge(plain, arrays, rng)))

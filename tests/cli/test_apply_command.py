@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -42,14 +43,23 @@ def run(capsys, monkeypatch, *arguments):
     return 0, capsys.readouterr()
 
 
+#: What `fit` wrote, by the names of the files.
+FITTED = {}
+
+
 def fit(capsys, monkeypatch):
-    done, said = run(
-        capsys,
-        monkeypatch,
-        *("refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv"),
-        *("--out", "refined.csv", "--save", "model.npz"),
-    )
-    assert done == 0, said.err
+    """Refine the tables of the folder, once for all tests."""
+    if not FITTED:
+        done, said = run(
+            capsys,
+            monkeypatch,
+            *("refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv"),
+            *("--out", "refined.csv", "--save", "model.npz"),
+        )
+        assert done == 0, said.err
+        FITTED.update((name, Path(name).read_bytes()) for name in ("refined.csv", "model.npz"))
+    for name, content in FITTED.items():
+        Path(name).write_bytes(content)
 
 
 def test_later_rows_equal_those_of_the_library(folder, capsys, monkeypatch):

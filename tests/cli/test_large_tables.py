@@ -64,8 +64,19 @@ REFINE = (
 )
 
 
-@pytest.mark.parametrize("main", ["main.parquet", "main.csv", "parts"])
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
+#: What `fit` saved.
+SAVED = []
+
+
+def fit(capsys, monkeypatch):
+    """Refine the tables of the folder and save model.npz, once for all tests."""
+    if not SAVED:
+        assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+        SAVED.append(Path("model.npz").read_bytes())
+    Path("model.npz").write_bytes(SAVED[0])
+
+
+@pytest.mark.parametrize("main, ending", [("main.parquet", "csv"), ("main.csv", "parquet"), ("parts", "parquet")])
 def test_the_files_give_what_the_library_gives_of_the_same_tables(folder, capsys, monkeypatch, main, ending):
     arguments = ("refine", main, *REFINE[2:], "--out", f"out.{ending}", "--save", "model.npz", "--json")
     done, said = run(capsys, monkeypatch, *arguments)
@@ -141,7 +152,7 @@ def test_row_numbers_are_no_features_in_any_window(folder, capsys, monkeypatch, 
 @pytest.mark.parametrize("command", ["apply", "engine"])
 def test_rows_without_numbers_are_left_out_and_counted_once(folder, capsys, monkeypatch, request, command):
     """A window may have no row that is left."""
-    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    fit(capsys, monkeypatch)
     frame, rows = pl.read_parquet("main.parquet"), pl.int_range(600)
     holes = frame.with_columns(pl.when((rows < 300) | (rows == 599)).then(np.nan).otherwise(pl.col("x1")).alias("x1"))
     holes.write_parquet("holes.parquet")
@@ -177,7 +188,7 @@ def test_rows_without_numbers_are_left_out_and_counted_once(folder, capsys, monk
 
 @pytest.mark.parametrize("command", ["refine", "apply", "engine"])
 def test_a_row_that_is_refused_has_its_number_in_the_whole_table(folder, capsys, monkeypatch, request, command):
-    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    fit(capsys, monkeypatch)
     frame = pl.read_parquet("main.parquet")
     paired = frame["id"].is_in(pl.read_parquet("theirs.parquet")["id"].to_list())
     row = next(row for row in range(450, 540) if not paired[row])
@@ -261,7 +272,7 @@ def not_a_number(frame):
 @pytest.mark.parametrize("command", ["refine", "apply"])
 @pytest.mark.filterwarnings("ignore:Rows of parts were fitted")
 def test_a_folder_of_parts_is_refused_in_one_sentence(folder, capsys, monkeypatch, change, says, command):
-    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    fit(capsys, monkeypatch)
     Path("out.parquet").write_bytes(b"as before")
     change(pl.read_parquet("parts/1.parquet")).write_parquet("parts/1.parquet")
     arguments = ("refine", "parts", *REFINE[2:]) if command == "refine" else ("apply", "model.npz", "parts")
@@ -282,7 +293,7 @@ def test_a_part_without_rows_says_nothing_of_types(folder, capsys, monkeypatch):
 
 @pytest.mark.parametrize("command", ["refine", "apply"])
 def test_a_part_that_is_damaged_in_the_middle_is_named(folder, capsys, monkeypatch, command):
-    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    fit(capsys, monkeypatch)
     content = bytearray(Path("parts/1.parquet").read_bytes())
     content[100 : len(content) // 2] = bytes(len(content) // 2 - 100)
     Path("parts/1.parquet").write_bytes(content)
@@ -309,7 +320,7 @@ def test_pairs_in_no_part_are_refused(folder, capsys, monkeypatch):
 
 @pytest.mark.parametrize("command", ["refine", "apply"])
 def test_a_disk_that_fills_up_after_half_of_the_parts_leaves_nothing(folder, capsys, monkeypatch, command):
-    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    fit(capsys, monkeypatch)
     written = []
 
     def full(ending, columns):
@@ -329,7 +340,7 @@ def test_a_disk_that_fills_up_after_half_of_the_parts_leaves_nothing(folder, cap
 
 
 def test_an_interrupt_between_parts_leaves_nothing(folder, capsys, monkeypatch):
-    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    fit(capsys, monkeypatch)
     applied = mf.Refinement.refine_later
     calls = []
 
@@ -349,7 +360,7 @@ def test_an_interrupt_between_parts_leaves_nothing(folder, capsys, monkeypatch):
 
 @pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
 def test_a_warning_of_many_windows_is_said_once(folder, capsys, monkeypatch):
-    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    fit(capsys, monkeypatch)
     pl.read_parquet("main.parquet").with_columns(id="later " + pl.col("id"), x1=pl.col("x1") * 100.0).write_parquet(
         "later.parquet"
     )
@@ -361,7 +372,7 @@ def test_a_warning_of_many_windows_is_said_once(folder, capsys, monkeypatch):
 def test_on_an_engine_the_parts_are_those_of_one_process(folder, capsys, monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr(apply_engine, "ROWS", 250)
-    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    fit(capsys, monkeypatch)
     assert run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "here.parquet")[0] == 0
     done, said = run(
         capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "there", "--engine", "dask", "--json"
@@ -385,7 +396,7 @@ def test_on_an_engine_the_parts_are_those_of_one_process(folder, capsys, monkeyp
 def test_what_an_engine_cannot_do_is_refused(folder, capsys, monkeypatch, out, engine, says):
     pytest.importorskip("distributed")
     monkeypatch.setattr(engine_module, "PATIENCE", 1)
-    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    fit(capsys, monkeypatch)
     Path("full").mkdir()
     Path("full/part").write_text("something")
     done, said = run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", out, "--engine", engine)
@@ -398,7 +409,7 @@ def test_what_an_engine_cannot_do_is_refused(folder, capsys, monkeypatch, out, e
 def test_a_cluster_without_workers_is_not_waited_for_forever(folder, capsys, monkeypatch):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(engine_module, "PATIENCE", 2)
-    assert run(capsys, monkeypatch, *REFINE, "--out", "fit.parquet", "--save", "model.npz")[0] == 0
+    fit(capsys, monkeypatch)
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster:
         engine = cluster.scheduler_address.replace("tcp://", "dask://")
         done, said = run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "out", "--engine", engine)

@@ -39,12 +39,12 @@ def normal_scores(scores):
     return norm.ppf((rankdata(scores) - 0.5) / len(scores))
 
 
-@pytest.mark.parametrize("name", WARPED)
-def test_they_are_refined_as_their_normal_scores_are(case, name):
-    labels = mf.RankLabels(np.arange(60), case[2][:60])
-    for given in (None, labels):
-        found = mf.refine(*tables_of(case, WARPED[name]), given, rng=0)
-        expected = mf.refine(*tables_of(case, normal_scores), given, rng=0)
+@pytest.mark.parametrize("labelled", [False, True])
+def test_they_are_refined_as_their_normal_scores_are(case, labelled):
+    given = mf.RankLabels(np.arange(60), case[2][:60]) if labelled else None
+    expected = mf.refine(*tables_of(case, normal_scores), given, rng=0)
+    for warp in WARPED.values():
+        found = mf.refine(*tables_of(case, warp), given, rng=0)
         assert found.main.straightening is not None
         assert found.to_dict()["straightened"] is found.relevance["theirs 1"].is_straightened is True
         assert "because a few are far from the others</td><td>“ours”, “theirs 0” and “theirs 1”" in page_of(found)
