@@ -350,6 +350,10 @@ def test_labels_of_classes_and_ordered_pairs_come_in_frames():
     np.testing.assert_array_equal(mf.refine(scores, [], pairs, rng=0).scores, expected.scores)
     with pytest.warns(mf.ManifuseWarning, match="The table of labels has ordered pairs.*groups beside them are not"):
         mf.refine(scores, [], pairs.assign(group="a"), rng=0)
+    with pytest.raises(
+        mf.InputError, match="The table of labels has a label for each row and ordered pairs, better and"
+    ):
+        mf.refine(scores, [], pairs.assign(id=better, label=range(len(better))), rng=0)
     with pytest.raises(mf.InputError, match="The table of labels has no column 'day'"):
         mf.refine(scores, [], pairs, rng=0, group="day")
 

@@ -19,11 +19,11 @@ from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.containers import rows_as
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
-from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_groups
+from manifuse.tables.labels import PAIR, ClassLabels, RankLabels, demand_one_kind, warn_of_unused_groups
 from manifuse.tables.validity import valid_rows
 
 #: Columns that a file of labels may have.
-READ = ("id", "label", "group", "better", "worse")
+READ = ("id", "label", "group", *PAIR)
 
 #: A whole number as programs write it that know gaps.
 FLOAT = re.compile(r"(-?\d+)\.0+")
@@ -44,10 +44,7 @@ def read_labels(
     """
     file = open_columns(path, called.of_labels(classes))
     columns = file.take([name for name in READ if name in file.types])
-    if {"label", "better", "worse"} <= columns.keys():
-        raise InputError(
-            f"{path} has a label for each row and ordered pairs, better and worse; leave one of both out."
-        )
+    demand_one_kind(path, columns)
     if {"id", "label"} <= columns.keys():
         labels = columns["label"]
         if not classes:
@@ -64,7 +61,7 @@ def read_labels(
                 demand_visible(f"Column {file.theirs['label']!r} of {path}", labels[kept])
                 return ClassLabels(columns["id"][kept], _names_of(labels[kept], classes), groups)
             return RankLabels(columns["id"][kept], labels[kept], groups)
-    if {"better", "worse"} <= columns.keys():
+    if {*PAIR} <= columns.keys():
         if "group" in columns:
             warn_of_unused_groups(path)
         with rows_as(counting_in(path)):

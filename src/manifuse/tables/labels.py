@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from numbers import Number
 from typing import Any
 
@@ -14,6 +15,9 @@ from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.containers import demand_one_order, name_rows, to_floats, to_keys, to_numpy, to_text
+
+#: The columns of a table of ordered pairs.
+PAIR = ("better", "worse")
 
 
 class RankLabels:
@@ -192,6 +196,14 @@ def warn_of_unused_label(*names: str) -> None:
         f"`label` names {said}, but no labels came, so nothing is learned from it; give the table that has it as "
         "`labels`.",
     )
+
+
+def demand_one_kind(name: object, columns: Collection[str], label: str = "label") -> None:
+    """Refuse a table that has labels and ordered pairs."""
+    if {label, *PAIR} <= {*columns}:
+        raise InputError(
+            f"{name} has a label for each row and ordered pairs, better and worse; leave one of both out."
+        )
 
 
 def warn_of_unused_groups(name: object) -> None:

@@ -16,7 +16,14 @@ from manifuse.tables.class_columns import classes_matching
 from manifuse.tables.column_names import demand_there
 from manifuse.tables.containers import rows_as, to_numpy
 from manifuse.tables.frame_reading import ClassColumns, columns_in, demand_names, is_frame, observe_frame
-from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_groups, warn_of_unused_label
+from manifuse.tables.labels import (
+    PAIR,
+    ClassLabels,
+    RankLabels,
+    demand_one_kind,
+    warn_of_unused_groups,
+    warn_of_unused_label,
+)
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
 
@@ -172,7 +179,8 @@ class FrameColumns:
         if given is None or isinstance(given, RankLabels | ClassLabels):
             return given
         there = columns_in(given, (), name=LABELS, or_else="labels").columns
-        if self.label not in there and {"better", "worse"} <= {*there}:
+        demand_one_kind(LABELS, there, self.label)
+        if {*PAIR} <= {*there}:
             table = columns_in(given, () if self.group is None else (self.group,), name=LABELS)
             if self.group is not None or "group" in there:
                 warn_of_unused_groups(LABELS)
