@@ -100,8 +100,10 @@ def choose_scaling(setup: Setup, scalings: Sequence[Flags], aligned: Aligned) ->
         built += Bridges.build(setup, setup.algorithm.settings()[:1], tables)
     if len(built) == 1 or not problem.bridged:
         return TunedBridges(built[0], searched[0], _evidence(aligned, fidelities(problem, built[0], folds)))
+    # Without graphs of references, their sides are the same under every scaling.
+    of_references = built if any(table is not None for table in searched[0].references) else built[:1]
     reached = np.array(
-        [[fidelities(problem, replace(main, anchors=side.anchors), folds) for side in built] for main in built]
+        [[fidelities(problem, replace(main, anchors=side.anchors), folds) for side in of_references] for main in built]
     )
     best = int(np.argmax(reached.max(axis=1)[:, _judging(setup, aligned)].sum(axis=1)))
     sides = reached[best].argmax(axis=0)
