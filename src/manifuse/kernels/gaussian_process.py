@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.lapack import dpotri
+from scipy.linalg.lapack import dpftrf, dpftri, dpftrs, dtrttf
 from scipy.optimize import minimize
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -48,11 +47,12 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
     count, (size, functions) = len(parts), targets.shape
     means = np.array([PART_PRIOR[0]] * count + [NOISE_PRIOR[0]])
     deviations = np.array([PART_PRIOR[1]] * count + [NOISE_PRIOR[1]])
-    # Of symmetric matrices one half is enough. These are its places in the array of all entries.
-    half = np.ravel_multi_index(np.triu_indices(size), (size, size))
-    halves, fixed_half = parts.reshape(count, -1)[:, half], fixed.ravel()[half]
-    diagonal = half // size == half % size
-    entries = np.zeros(size * size)
+    # Of symmetric matrices one half is enough. LAPACK packs it into a rectangle, and keeps its speed.
+    places = dtrttf(np.arange(size * size, dtype=np.float64).reshape(size, size))[0].astype(np.intp)
+    rows, columns = np.divmod(places, size)
+    halves, fixed_half = parts.reshape(count, -1)[:, places], fixed.ravel()[places]
+    diagonal = rows == columns
+    times = np.where(diagonal, 1.0, 2.0)
 
     def height(place: FloatArray) -> tuple[float, FloatArray]:
         # Logarithms of variances, in deviations of the prior: so they vary alike, and the search is short.
@@ -61,16 +61,14 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
         if np.abs(place).max() > FARTHEST:
             return outside
         variances = np.exp(means + deviations * place)
-        entries[half] = variances[:-1] @ halves + fixed_half + variances[-1] * diagonal
-        try:
-            # LAPACK's arrays are transposed, and their lower half is the upper one here.
-            factor = cho_factor(entries.reshape(size, size).T, lower=True, check_finite=False)
-        except LinAlgError:
+        packed = variances[:-1] @ halves + fixed_half + variances[-1] * diagonal
+        factor, failed = dpftrf(size, packed, overwrite_a=True)
+        if failed:
             return outside
-        weights = cho_solve(factor, targets, check_finite=False)
-        likelihood = 0.5 * np.sum(targets * weights) + functions * np.log(np.diag(factor[0])).sum()
-        slopes = functions * dpotri(*factor)[0].T.ravel()[half] - (weights @ weights.T).ravel()[half]
-        of_parts = halves @ (slopes * np.where(diagonal, 1.0, 2.0))
+        weights = dpftrs(size, factor, targets)[0]
+        likelihood = 0.5 * np.sum(targets * weights) + functions * np.log(factor[diagonal]).sum()
+        slopes = functions * dpftri(size, factor, overwrite_a=True)[0] - (weights @ weights.T)[rows, columns]
+        of_parts = halves @ (slopes * times)
         gradient = 0.5 * variances * np.append(of_parts, slopes[diagonal].sum())
         return float(likelihood + 0.5 * place @ place), deviations * gradient + place
 
