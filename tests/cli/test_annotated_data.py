@@ -145,3 +145,34 @@ def test_without_anndata_the_sentence_says_how_to_get_it(case, tmp_path, monkeyp
     monkeypatch.setitem(sys.modules, "anndata", None)
     with pytest.raises(MissingExtraError, match=r"manifuse\[anndata\]"):
         read_table(str(tmp_path / "main.h5ad"))
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("options", [(), ("--drop", "x1"), ("--features", "x[0-2]")])
+def test_columns_of_an_entry_follow_the_rules_for_columns_of_files(case, options, tmp_path, monkeypatch, capsys):
+    """What is called like the label is no feature, nor is an index; others are chosen, left out or warned of."""
+    monkeypatch.chdir(tmp_path)
+    rows = len(case.main)
+
+    def named(features, names):
+        more = {"index": range(rows), "label": case.truth, "patient_id": range(0, 3 * rows, 3)}
+        return framed(features, names).assign(**more)
+
+    write("ours.h5ad", case.main, X=named)
+    ids = pl.DataFrame({"id": case.main.keys, "score": case.main.scores})
+    ids.hstack(pl.DataFrame(named(case.main.table, range(rows)))).write_csv("ours.csv")
+    theirs, labels = case.references[0], case.labels()
+    pl.DataFrame({"id": theirs.keys, "score": theirs.scores, "x0": theirs.table[:, 0]}).write_csv("theirs.csv")
+    pl.DataFrame({"id": labels.keys, "label": labels.grades}).write_csv("known.csv")
+    found = []
+    for name in ("ours.csv", "ours.h5ad"):
+        command = ("refine", name, "--reference", "theirs.csv", "--labels", "known.csv", "--out", "out.csv", *options)
+        monkeypatch.setattr(sys, "argv", ["manifuse", *command])
+        with pytest.raises(SystemExit) as left:
+            app.main()
+        said = capsys.readouterr().err.replace(name, "FILE")
+        assert left.value.code == 0, said
+        found.append((said, pl.read_csv("out.csv")["score"]))
+    assert found[0][0] == found[1][0]
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9)
+    assert ("left out" in said, "patient_id" in said) == (options[:1] != ("--features",),) * 2

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from manifuse.errors import InputError, require
+from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.archives import bytes_in_use
 from manifuse.tables.class_columns import classes_matching
-from manifuse.tables.column_checks import demand_columns, demand_numbers
+from manifuse.tables.column_checks import choose_columns, demand_columns, demand_numbers
 from manifuse.tables.column_names import ColumnNames
-from manifuse.tables.containers import columns_of
+from manifuse.tables.containers import columns_of, to_floats
+from manifuse.tables.default_features import CHOOSE_IN_FILE, TableHead, default_features
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.paths import demand_file
 from manifuse.tables.reading import demand_memory, reading
@@ -23,10 +27,17 @@ from manifuse.tables.table import Table
 from manifuse.tables.table_columns import TableColumns
 
 
-def read_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
+def read_annotated(
+    path: Path,
+    entry: str,
+    called: ColumnNames,
+    pattern: str | None = None,
+    fitted: Sequence[str] | None = None,
+) -> Table:
     """Read annotated data; ``entry`` may be empty if ``obsm`` has no entry or only one.
 
-    If ``classes`` is given, it matches the name of the entry of ``obsm`` with their probabilities, a data frame.
+    If ``classes`` is given, it matches the name of the entry of ``obsm`` with their probabilities, a data frame. Of an
+    entry that is a data frame, ``pattern`` chooses features, as `read_table` does of a file.
     """
     anndata = require("anndata", extra="anndata", purpose=f"Reading {path}")
     h5py = require("h5py", extra="anndata", purpose=f"Reading {path}")
@@ -55,16 +66,56 @@ def read_annotated(path: Path, entry: str, called: ColumnNames) -> Table:
             scores = column.to_numpy(*([np.float64, False, np.nan] if column.dtype.kind in "biuf" else []))
             demand_numbers(path, score, scores)
         demand_visible(f"Column 'obs_names' of {path}", ids)
-        if entry not in entries and (entry or len(entries) > 1):
-            known = ", ".join(entries) or "none"
+        matrix, names, dropped = _features_in(
+            path, _entry_of(path, cells.obsm, entries, entry), called, pattern, fitted
+        )
+        called_here = replace(columns, drop=dropped)
+        return Table(path.stem, ids, scores, matrix, names, classes=classes, called=called_here)
+
+
+def _entry_of(path: Path, there: Mapping[str, Any], entries: Sequence[str], entry: str) -> Any:
+    """The entry of ``obsm`` that was named, or the only one of ``entries``; None if there is none."""
+    if entry not in entries and (entry or len(entries) > 1):
+        known = ", ".join(entries) or "none"
+        raise InputError(
+            f"{path} has these entries in obsm: {known}; name the one that holds the features as {path}::ENTRY."
+        )
+    return there[entry or entries[0]] if entries else None
+
+
+def _features_in(
+    path: Path, entry: Any, called: ColumnNames, pattern: str | None, fitted: Sequence[str] | None
+) -> tuple[NDArray[Any] | None, tuple[str, ...] | None, tuple[str, ...]]:
+    """Features of an entry, their names and those that are left out; of a data frame by the rules for columns."""
+    theirs = None if entry is None else columns_of(entry)
+    if theirs is None:
+        if pattern is not None:
             raise InputError(
-                f"{path} has these entries in obsm: {known}; name the one that holds the features as {path}::ENTRY."
+                f"`features` came, but {path} has no columns to choose from; leave it out ({path}::ENTRY chooses "
+                "among the entries of annotated data)."
             )
-        features: Any = cells.obsm[entry or entries[0]] if entries else None
-        is_sparse = issparse(features)
-        matrix = None if features is None else np.asarray(features.toarray() if is_sparse else features)
-        names = None if features is None else columns_of(features)
-        return Table(path.stem, ids, scores, matrix, names, classes=classes, called=columns)
+        is_sparse = issparse(entry)
+        return None if entry is None else np.asarray(entry.toarray() if is_sparse else entry), None, ()
+    drop = called.of_scores.drop
+    names = [name for name in theirs if name not in drop]
+    chosen = _chosen(path, entry.set_axis(theirs, axis=1), names, pattern, fitted)
+    matrix = entry.iloc[:, [theirs.index(name) for name in chosen]].to_numpy() if chosen else None
+    return matrix, tuple(chosen) or None, tuple(name for name in theirs if name in drop)
+
+
+def _chosen(path: Path, entry: Any, names: list[str], pattern: str | None, fitted: Sequence[str] | None) -> list[str]:
+    """Names of the columns of a data frame that are features."""
+    if pattern is not None:
+        return choose_columns(path, names, pattern)
+    if fitted is not None:
+        return names
+
+    def look(chosen: Sequence[str], rows: int | None) -> FloatArray:
+        shown = entry[list(chosen)].head(len(entry) if rows is None else rows)
+        return to_floats(shown, what=f"The features of {path}", dimensions=2)
+
+    numeric = {name for name in names if entry[name].dtype.kind in "biuf"}
+    return default_features(TableHead(path, numeric, look, CHOOSE_IN_FILE), names, None, "", "")
 
 
 def _probabilities_in(path: Path, entries: Mapping[str, Any], called: ColumnNames, *, needed: bool) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import BoolArray, FloatArray
-from manifuse.tables.feature_names import MOST
+from manifuse.tables.feature_names import MOST, warn_of_names
 from manifuse.tables.scales import ROUNDED
 
 #: Names that data frames give to their index when they are written.
@@ -55,6 +55,18 @@ class TableHead:
     numeric: Collection[str]
     look: Look
     choose: str
+
+
+def default_features(table: TableHead, names: Sequence[str], score: str | None, called: str, remedy: str) -> list[str]:
+    """Choose the features among columns of which none was named as one, with a warning of odd names.
+
+    ``score`` is None if no single column holds the scores; the others are as of `demand_no_classes`.
+    """
+    chosen = without_row_numbers(table, names)
+    if score is not None:
+        demand_no_classes(table, chosen, score, called, remedy)
+    warn_of_names(table.name, chosen)
+    return chosen
 
 
 def without_row_numbers(table: TableHead, names: Sequence[str]) -> list[str]:

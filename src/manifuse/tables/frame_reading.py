@@ -14,14 +14,8 @@ from manifuse.grid import told_apart
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.containers import to_floats
-from manifuse.tables.default_features import (
-    CHOOSE_IN_FRAME,
-    OF_FRAME,
-    TableHead,
-    demand_no_classes,
-    without_row_numbers,
-)
-from manifuse.tables.feature_names import places_of, warn_of_names
+from manifuse.tables.default_features import CHOOSE_IN_FRAME, OF_FRAME, TableHead, default_features
+from manifuse.tables.feature_names import places_of
 from manifuse.tables.table_columns import TableColumns
 
 if TYPE_CHECKING:
@@ -197,10 +191,7 @@ def _features_of(table: nw.DataFrame[Any], others: list[str], called: TableColum
         return to_floats(chosen, what=f"The features of {name}", dimensions=2)
 
     shown = TableHead(name, {each for each, kind in types.items() if kind.is_numeric()}, look, CHOOSE_IN_FRAME)
-    others = without_row_numbers(shown, others)
-    if score is not None:
-        demand_no_classes(shown, others, score, score, OF_FRAME)
-    warn_of_names(name, others)
+    others = default_features(shown, others, score, score or "", OF_FRAME)
     _demand_numeric(table, others, name=name, or_else=", or drop it")
     return others
 

@@ -20,8 +20,7 @@ from manifuse.tables.column_checks import choose_columns, demand_columns, demand
 from manifuse.tables.column_file import ColumnFile
 from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.containers import to_text
-from manifuse.tables.default_features import CHOOSE_IN_FILE, OF_FILE, TableHead, demand_no_classes, without_row_numbers
-from manifuse.tables.feature_names import warn_of_names
+from manifuse.tables.default_features import CHOOSE_IN_FILE, OF_FILE, TableHead, default_features
 from manifuse.tables.feature_source import FileFeatures
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
@@ -64,17 +63,14 @@ def read_table(
     file, _, entry = given.partition("::")
     path = Path(file)
     ending = path.suffix.lower()
-    if features is not None and ending in (".h5ad", ".npz"):
-        raise InputError(
-            f"`features` came, but {path} has no columns to choose from; leave it out (FILE.h5ad::ENTRY chooses "
-            "among the entries of annotated data)."
-        )
+    if features is not None and ending == ".npz":
+        raise InputError(f"`features` came, but {path} has no columns to choose from; leave it out.")
     if columns.all_there and ending in (".h5ad", ".npz"):
         named = [role for role in OWN_NAMES[ending] if getattr(columns, role)]
         if named:
             raise InputError(f"`{named[0]}` came, but {path} has no such columns to name; leave it out.")
     if ending == ".h5ad":
-        return read_annotated(path, entry, columns)
+        return read_annotated(path, entry, columns, features, fitted)
     table = (
         _from_archive(path) if ending == ".npz" else open_table(path, features, fitted, columns, bare=bool(entry))[1]()
     )
@@ -145,13 +141,9 @@ def _feature_names_of(
     if pattern is not None and names:
         names = choose_columns(path, names, pattern)
     elif fitted is None:
-        table = TableHead(
-            path, {name for name, kind in file.types.items() if kind.is_numeric()}, file.look, CHOOSE_IN_FILE
-        )
-        names = without_row_numbers(table, names)
-        if not classes:
-            demand_no_classes(table, names, "score", file.theirs["score"], OF_FILE)
-        warn_of_names(path, names)
+        numeric = {name for name, kind in file.types.items() if kind.is_numeric()}
+        score, head = None if classes else "score", TableHead(path, numeric, file.look, CHOOSE_IN_FILE)
+        names = default_features(head, names, score, file.theirs.get("score", ""), OF_FILE)
     if fitted is not None and set(fitted) < set(names):
         wanted = set(fitted)
         further = [name for name in names if name not in wanted]
