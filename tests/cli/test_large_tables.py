@@ -150,6 +150,26 @@ def test_row_numbers_are_no_features_in_any_window(folder, capsys, monkeypatch, 
 
 @pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
 @pytest.mark.parametrize("command", ["apply", "engine"])
+def test_a_sorted_table_is_compared_with_the_fitted_rows_as_a_whole(folder, capsys, monkeypatch, request, command):
+    """Its windows are not like the fitted rows, but all rows together are; if all have moved, that is said once."""
+    fit(capsys, monkeypatch)
+    monkeypatch.setattr(apply_engine, "ROWS", 250)
+    monkeypatch.setattr(apply_part, "ROWS_OF_LOOK", 10)
+    engine = ["--engine", request.getfixturevalue("cluster")] if command == "engine" else []
+    later = pl.read_parquet("main.parquet").with_columns(pl.concat_str(pl.lit("later "), "id").alias("id")).sort("x0")
+    later.write_parquet("sorted.parquet")
+    later.with_columns(pl.col("x0") * 10).write_parquet("moved.parquet")
+    for name, status in (("sorted", 0), ("moved", 3)):
+        out = name + ("" if engine else "-later.parquet")
+        applied = ("apply", "model.npz", f"{name}.parquet", "--out", out, "--strict", "--json", *engine)
+        done, said = run(capsys, monkeypatch, *applied)
+        assert done == status, said.err
+        warned = [each["code"] for each in json.loads(said.out)["warnings"]]
+        assert warned == ["strange_columns"] * (name == "moved")
+
+
+@pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize("command", ["apply", "engine"])
 def test_rows_without_numbers_are_left_out_and_counted_once(folder, capsys, monkeypatch, request, command):
     """A window may have no row that is left."""
     fit(capsys, monkeypatch)
@@ -344,11 +364,11 @@ def test_an_interrupt_between_parts_leaves_nothing(folder, capsys, monkeypatch):
     applied = mf.Refinement.refine_later
     calls = []
 
-    def interrupted(self, new):
+    def interrupted(self, new, **judged):
         calls.append(len(new))
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return applied(self, new)
+        return applied(self, new, **judged)
 
     monkeypatch.setattr(mf.Refinement, "refine_later", interrupted)
     done, said = run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "out.parquet")

@@ -11,7 +11,7 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
-from manifuse.run.changed_rows import changed_rows, find_changed
+from manifuse.run.changed_rows import changed_rows, warn_of_units
 from manifuse.run.familiarity import Familiarity, exchanged
 from manifuse.run.ranks import alone_of
 
@@ -192,11 +192,11 @@ def test_equal_scores_have_one_place():
 def test_later_scores_that_are_small_beside_a_fitted_one_are_not_called_equal(case):
     fitted = remade(case.main, predictions=np.append(case.main.scores[:-1], 1e200))
     later = remade(case.main, ids=[f"later {key}" for key in case.main.keys])
-    rows, known = np.zeros(len(later), dtype=int), np.zeros(len(later), dtype=bool)
+    known = np.zeros(len(later), dtype=bool)
     # A warning would be an error.
-    find_changed(later, fitted, rows, known)
+    warn_of_units(later, fitted, known)
     with pytest.warns(mf.ManifuseWarning, match="rows that were not fitted are equal"):
-        find_changed(remade(later, predictions=np.full(len(later), 3.0)), fitted, rows, known)
+        warn_of_units(remade(later, predictions=np.full(len(later), 3.0)), fitted, known)
 
 
 NAMES = ("age", "height", "weight")
@@ -329,7 +329,7 @@ def test_a_few_large_scores_are_no_other_units():
         for kind, each in (("fitted", scores), ("later", scores[:1]))
     )
     assert later.scores.std() < 0.1 * fitted.scores.std()
-    find_changed(later, fitted, np.zeros(25, dtype=int), np.zeros(25, dtype=bool))
+    warn_of_units(later, fitted, np.zeros(25, dtype=bool))
 
 
 @pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")

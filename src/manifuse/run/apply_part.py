@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,14 @@ from manifuse.run.changed_rows import changed_rows
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.later_table import WINDOW, LaterTable
+from manifuse.tables.observations import Observations
 from manifuse.tables.output import TableWriter
 from manifuse.tables.straightening import straightened_by
 from manifuse.tables.table import Table
 from manifuse.tables.validity import tell_left_out
+
+#: A table of several windows is judged by so many short windows, which lie evenly in it, of so many rows.
+LOOKS, ROWS_OF_LOOK = 20, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,25 +54,26 @@ class RefinedPart:
 
 
 def refine_part(
-    result: Refinement, table: Table, *, drop_invalid: bool, is_window: bool, first: int = 0
+    result: Refinement, table: Table, *, drop_invalid: bool, is_window: bool, first: int = 0, judged: bool = False
 ) -> tuple[dict[str, NDArray[Any]], RefinedPart]:
     """Check and refine a part of a table, from its row ``first`` on; return its columns, and what became of it.
 
-    Of a window, ``drop_invalid`` may leave nothing; `tell_left_out` says in the end how many rows it left out.
+    Of a window, ``drop_invalid`` may leave nothing; `tell_left_out` says in the end how many rows it left out. A part
+    is ``judged`` if `checked_parts` judges the whole table.
     """
     demand_same_classes(table.name, table.class_names, result.main)
-    came, (noun, number) = len(table), table.counting
-    table = replace(table, counting=(noun, number + first))
-    if is_window and drop_invalid:
-        table = table.without_invalid()
-    new = table.observed(drop=drop_invalid, scale=result.main.scale)
-    new = straightened_by(new, result.main.straightening)
-    columns = refined_columns(new, result.refine_later(new))
+    came, new = len(table), _observed(result, table, first, drop_invalid=drop_invalid, is_window=is_window)
+    columns = refined_columns(new, result.refine_later(new, judged=judged))
     rows, known = result.fitted_model.locate(new.keys)
     changed = changed_rows(new, result.fitted_model.main, rows, known)
     little = columns["support"] < LITTLE
     fitted, moved, weak = (int(np.count_nonzero(each)) for each in (known, changed, little))
-    return columns, RefinedPart(new.keys, fitted, moved, weak, came - len(table))
+    return columns, RefinedPart(new.keys, fitted, moved, weak, came - len(new) if is_window else 0)
+
+
+def is_judged_as_a_whole(table: LaterTable, total: int) -> bool:
+    """Whether rows of a table are compared with the fitted ones all at once, because its parts may differ."""
+    return table.is_windowed and total > WINDOW
 
 
 def apply_here(
@@ -81,12 +87,18 @@ def apply_here(
             for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
                 window = read(first, WINDOW)
                 columns, part = refine_part(
-                    result, window, drop_invalid=drop_invalid, is_window=table.is_windowed, first=first
+                    result,
+                    window,
+                    drop_invalid=drop_invalid,
+                    is_window=table.is_windowed,
+                    first=first,
+                    judged=is_judged_as_a_whole(table, total),
                 )
                 writer.add(columns)
                 yield replace(part, total=total)
 
         yield from checked_parts(table, total, parts())
+        judge(result, table, total, read, drop_invalid=drop_invalid)
         writer.finish()
 
 
@@ -112,3 +124,29 @@ def checked_parts(table: LaterTable, total: int, parts: Iterable[RefinedPart]) -
             f"The id column of {name} has {many(twice, 'repeated value')}, but each row needs an id of its own; "
             "drop or rename the repeats."
         )
+
+
+def judge(
+    result: Refinement, table: LaterTable, total: int, read: Callable[[int, int], Table], *, drop_invalid: bool
+) -> None:
+    """Warn of rows that are unlike the fitted ones, by rows from everywhere in a table that was refined in parts."""
+    if not (result.accepted and is_judged_as_a_whole(table, total)):
+        return
+    places = np.linspace(0, max(0, total - ROWS_OF_LOOK), LOOKS).astype(int).tolist()
+    looked = [
+        _observed(result, read(first, min(ROWS_OF_LOOK, total)), first, drop_invalid=drop_invalid, is_window=True)
+        for first in places
+    ]
+    rows = reduce(Observations.followed_by, looked)
+    if len(rows):
+        result.fitted_model.judge(rows)
+
+
+def _observed(result: Refinement, table: Table, first: int, *, drop_invalid: bool, is_window: bool) -> Observations:
+    """Observations of a part of a table that begins at the row ``first``, as the fitted ones are measured."""
+    noun, number = table.counting
+    table = replace(table, counting=(noun, number + first))
+    if is_window and drop_invalid:
+        table = table.without_invalid()
+    new = table.observed(drop=drop_invalid, scale=result.main.scale)
+    return straightened_by(new, result.main.straightening)

@@ -77,7 +77,7 @@ def _features_as_in(main: Observations, new: Observations) -> FloatArray | None:
 
 
 def find_changed(new: Observations, main: Observations, rows: IndexArray, known: BoolArray) -> BoolArray:
-    """Find rows that changed since the fit, and warn of them and of later scores in other units.
+    """Find rows that changed since the fit, and warn of them.
 
     Parameters
     ----------
@@ -97,20 +97,26 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
     -----
     ManifuseWarning
     """
-    found, units = changed_rows(new, main, rows, known), Level.of(main.scores)
+    found = changed_rows(new, main, rows, known)
     if changed := np.count_nonzero(found):
         warn(
             "changed_rows",
             f"Rows of {new.name} were fitted with other scores or features ({changed:,} of them); they are refined "
             "anew from what they bring, as later rows are.",
         )
+    return found
+
+
+def warn_of_units(new: Observations, main: Observations, known: BoolArray) -> None:
+    """Warn of later scores in other units than the fitted ones; ``known`` (q,) are rows that were fitted."""
+    units = Level.of(main.scores)
     scores, fitted = (np.atleast_2d(units.apply(each.scores).T).T for each in (new, main))
     later, largest = scores[~known], np.abs(fitted).max(axis=0)
     came = new.scores[~known]
     if len(later) >= FEWEST_ROWS and (came == came[0]).all():
         warn(
             "equal_scores",
-            f"{all_alike(new, f' in all {len(later):,} rows that were not fitted')}; check the predictor.",
+            f"{all_alike(new, f' in {len(later):,} rows that were not fitted')}; check the predictor.",
         )
     elif len(later) and (strange := float(strange_by(later, largest).max())):
         warn(
@@ -124,7 +130,6 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
             f"The scores of {new.name} that were not fitted vary by {share:.2g} of what the fitted ones do; check the "
             "units, and whether these rows are like the fitted ones.",
         )
-    return found
 
 
 def _share_of_spread(later: FloatArray, fitted: FloatArray) -> float:

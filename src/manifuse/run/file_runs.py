@@ -66,7 +66,8 @@ class RefinedFiles:
             rows = range(first, min(first + WINDOW, len(table)))
             part = table.part(rows).observed(drop=False, scale=result.main.scale)
             part = straightened_by(part, result.main.straightening)
-            yield refined_columns(part, result.refine_later(part))
+            # The fitted rows were drawn from this table.
+            yield refined_columns(part, result.refine_later(part, judged=True))
 
 
 def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDArray[Any]] | None:

@@ -18,7 +18,7 @@ from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import libraries_in_one_thread
 from manifuse.records import Saveable
-from manifuse.run.changed_rows import find_changed
+from manifuse.run.changed_rows import find_changed, warn_of_units
 from manifuse.run.later_rows import LaterRows
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.drawing_order import places_of
@@ -72,10 +72,11 @@ class FittedModel(Saveable):
             ),
         )
 
-    def refine(self, new: Observations) -> RefinedScores:
+    def refine(self, new: Observations, *, judged: bool = False) -> RefinedScores:
         """Refine rows. Fitted rows have their fitted scores, unless they come with other scores or features.
 
-        The score of any other row does not depend on rows beside it.
+        The score of any other row does not depend on rows beside it. Warn of rows that are unlike the fitted ones, if
+        they were not ``judged`` before, among others.
 
         Raises
         ------
@@ -90,10 +91,19 @@ class FittedModel(Saveable):
         made = RefinedScores(fitted.scores[rows], fitted.support[rows], errors)
         later = np.flatnonzero(~known)
         if len(later):
+            if not judged:
+                self.judge(new)
             # Libraries that limit threads, too, must do so within this limit: each puts back what it found.
             with libraries_in_one_thread():
                 self.later_rows.refine(new, later, made)
         return made
+
+    def judge(self, new: Observations) -> None:
+        """Warn of rows that are unlike the fitted ones in their units or in other ways."""
+        new = with_features_of(new, self.main)
+        warn_of_units(new, self.main, self.locate(new.keys)[1])
+        with libraries_in_one_thread():
+            self.later_rows.judge(new)
 
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
         """The fitted row of every id (q,), and whether it was fitted at all; each (q,)."""

@@ -60,13 +60,16 @@ class LaterRows:
         smoothed = self.columns.smoothed
         return view if smoothed is None else view.with_column("smoothed", smoothed.fitted)
 
+    def judge(self, new: Observations) -> None:
+        """Warn of later rows whose features or scores are unlike those of the fitted rows."""
+        if self._familiarity is not None:
+            self._familiarity.warn_of_strange(new)
+            self._familiarity.warn_of_reversed(new, self.main)
+
     def refine(self, new: Observations, later: IndexArray, made: RefinedScores) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
         view = self.view(new)
         self._prepare(view)
-        if self._familiarity is not None:
-            self._familiarity.warn_of_strange(new)
-            self._familiarity.warn_of_reversed(new, self.main)
 
         def work(first: int) -> None:
             here = later[first : first + BLOCK]
