@@ -273,6 +273,7 @@ def test_a_constant_in_the_scores_of_a_turned_reference_changes_nothing(has, lab
     np.testing.assert_allclose(refined[1], refined[0], atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:The scores of .* are in .0, 1.:manifuse.ManifuseWarning")
 def test_a_copy_under_other_names_of_classes_repeats_the_main_predictor():
     main, others, _, _, _ = draw(5)
     given = {"features": main.table, "ids": main.keys}

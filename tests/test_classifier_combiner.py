@@ -108,6 +108,18 @@ def test_binary_problems_have_one_decision(drawn):
     assert ((decisions > 0) == (fitted.predict(main) == "yes")).all()
 
 
+def test_decisions_about_certain_classes_are_finite():
+    """Where nothing is refined, probabilities of 0 and 1 stay as they are."""
+    main, others, *_ = draw(2, names=("no", "yes"))
+    certain = mf.Observations(np.round(main.came), main.table, ids=main.keys, classes=main.classes.names, name="ours")
+    method = mf.JointDiffusion(ignored=[each.name for each in others])
+    fitted = mf.ClassifierCombiner(others, random_state=0, method=method).fit(certain)
+    assert set(fitted.predict_proba(certain).ravel()) == {0.0, 1.0}
+    decisions = fitted.decision_function(certain)
+    assert np.isfinite(decisions).all()
+    assert ((decisions > 0) == (certain.came[:, 1] == 1)).all()
+
+
 def test_scores_and_wrong_shapes_are_refused(drawn, combiner):
     main, others, known, X, truth, _ = drawn
     with pytest.raises(mf.InputError, match="has one score a row"):
@@ -178,6 +190,7 @@ def test_a_truth_of_true_and_false_comes_back_as_such(drawn):
     assert combiner.get_feature_names_out().tolist() == ["False", "True"]
 
 
+@pytest.mark.filterwarnings("ignore:The scores of .* are in .0, 1.:manifuse.ManifuseWarning")
 def test_each_combiner_refuses_what_the_other_takes(drawn, tmp_path):
     main, others, _, _, _ = draw(2)
     scores = mf.Observations(main.came[:, 0], main.table, ids=main.keys, name="ours")

@@ -333,6 +333,7 @@ def test_frames_without_names_are_told_apart_by_their_order_alone(case, hospital
         mf.explain(result, "m3", theirs[::-1])
 
 
+@pytest.mark.filterwarnings("ignore:The scores of .* are in .0, 1.:manifuse.ManifuseWarning")
 def test_labels_of_classes_and_ordered_pairs_come_in_frames():
     main, others, known, *_ = classes(3, labels=60)
     frame = pl.DataFrame(

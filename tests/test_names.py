@@ -57,6 +57,7 @@ def test_a_program_may_write_whole_numbers_as_floats_because_a_label_lacks(tmp_p
     assert read_labels(path, classes=("7.0", "8.0")).names.tolist() == ["7.0", "8.0"]
 
 
+@pytest.mark.filterwarnings("ignore:The scores of .* are in .0, 1.:manifuse.ManifuseWarning")
 def test_features_whose_names_are_numbers_are_found_by_their_names(scored):
     ours, theirs = scored
     result = mf.refine(ours, [theirs], rng=0)
@@ -73,6 +74,7 @@ def test_features_whose_names_are_numbers_are_found_by_their_names(scored):
     assert mf.Observations.from_frame(ours, drop=[3]).feature_names == ("0", "1", "2")
 
 
+@pytest.mark.filterwarnings("ignore:The scores of .* are in .0, 1.:manifuse.ManifuseWarning")
 def test_features_without_names_are_taken_in_their_order_with_a_warning(scored):
     ours, theirs = scored
     bare = mf.Observations(ours["score"], ours[[0, 1, 2, 3]].to_numpy(), ids=ours["id"], name="ours")
@@ -200,6 +202,7 @@ def test_a_loaded_combiner_knows_what_was_left_out(scored, tmp_path):
     np.testing.assert_array_equal(again.predict(ours), combiner.predict(ours))
 
 
+@pytest.mark.filterwarnings("ignore:The scores of .* are in .0, 1.:manifuse.ManifuseWarning")
 def test_classes_are_refused_where_a_score_was_fitted(scored, tmp_path):
     ours, theirs = scored
     ours.to_csv(tmp_path / "ours.csv", index=False)
@@ -219,6 +222,7 @@ def test_unchanged_probabilities_are_the_same_bits_after_they_were_saved(tmp_pat
     np.testing.assert_array_equal(again.apply(main), result.apply(main))
 
 
+@pytest.mark.filterwarnings("ignore:The scores of .* are in .0, 1.:manifuse.ManifuseWarning")
 def test_a_blank_feature_may_have_quotes(scored, tmp_path):
     ours, theirs = scored
     theirs.to_csv(tmp_path / "theirs.csv", index=False)

@@ -235,6 +235,13 @@ def run(monkeypatch, *arguments):
 REFINE = ("refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv", "--out", "out.csv")
 
 
+def test_scores_that_leave_the_range_of_probabilities_are_warned_of(case, certain):
+    plain = remade(case.main, predictions=certain)
+    with pytest.warns(mf.ManifuseWarning, match=r"in \[0, 1\], and the refined ones are not; .*scale=.probability"):
+        mf.refine(plain, case.references, case.labels(), rng=0)
+    mf.refine(plain, case.references, case.labels(), rng=0, task="regression")
+
+
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
 def test_the_command_line_takes_them_and_asks_about_others(folder, monkeypatch, capsys, certain):
     Path("odds.toml").write_text('scale = "probability"\n')
@@ -255,7 +262,7 @@ def test_the_command_line_takes_them_and_asks_about_others(folder, monkeypatch, 
     np.testing.assert_allclose(later["score"], expected, rtol=1e-9)
     capsys.readouterr()
     assert run(monkeypatch, *REFINE) in (0, None)
-    assert 'if they are probabilities, say so with scale = "probability" in a config' in " ".join(
+    assert 'if they are probabilities, say scale = "probability" in a config' in " ".join(
         capsys.readouterr().err.split()
     )
     Path("odds.toml").write_text('scale = "odds"\n')

@@ -138,7 +138,7 @@ def bare(table):
         ("impute_and_average", {"main": bare(draw(0).main)}, "main came without"),
         ("spread", {"labels": mf.RankLabels.from_pairs(["m0"], ["m1"])}, "Ordered pairs came"),
         ("spread", {"labels": mf.RankLabels(["m0", "m1", "m2"], [1, 2, 3])}, "3 labels came, but this rival learns"),
-        ("impute_and_average", {"references": [draw(0, pairs=5).references[0]]}, "5 pairs came"),
+        ("impute_and_average", {"references": [draw(0, pairs=5).references[0]]}, "reference 1 has 5 pairs"),
         ("spread", {"main": np.zeros(3)}, "ndarray came where Observations was expected"),
     ],
 )

@@ -180,4 +180,6 @@ def look_up(name: str, entries: Mapping[str, Value], *, kind: str) -> Value:
         return entries[name]
     spelt = {key.lower(): key for key in entries}
     (nearest,) = get_close_matches(str(name).lower(), spelt, n=1, cutoff=0.0)
-    raise InputError(f"There is no {kind} {name!r}; did you mean {spelt[nearest]!r}? There are: {', '.join(entries)}.")
+    # A name with a comma would look like two.
+    shown = ", ".join(repr(key) if "," in key else key for key in entries)
+    raise InputError(f"There is no {kind} {name!r}; did you mean {spelt[nearest]!r}? There are: {shown}.")

@@ -199,6 +199,20 @@ def test_ids_that_lost_leading_zeros_are_noticed(case, collide):
     assert [each.startswith(expected) for each in said] == ([] if collide else [True])
 
 
+@pytest.mark.parametrize("row", [0, 40], ids=["paired", "not paired"])
+def test_pairs_hide_no_id_of_a_reference_that_comes_twice(case, capsys, monkeypatch, row):
+    named = {key: f"r{place}" for place, key in enumerate(case.references[0].keys)}
+    pairs = {"main": list(named)[:40], "reference": list(named.values())[:40]}
+    pl.DataFrame(pairs).write_csv("pairs.csv")
+    names = [*named.values()]
+    names[50] = names[row]
+    write(case.main, "main.csv", case.main.keys)
+    write(case.references[0], "theirs.csv", names)
+    done, said = run(capsys, monkeypatch, *REFINE, "--pairs", "pairs.csv")
+    assert done == 2
+    assert f"The id column of theirs has 1 repeated value (first: 'r{row}')" in said
+
+
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
 def test_equal_ids_that_the_pairs_do_not_pair_are_counted(capsys, monkeypatch, tmp_path):
     """20 rows have other names there, and 10 have the same: the table lists only the first, or mixes up the others."""

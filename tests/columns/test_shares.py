@@ -107,6 +107,7 @@ def probabilities_by(data, columns, taught, asked):
     return model.predict_proba(data.data[asked][:, columns])[:, 1]
 
 
+@pytest.mark.filterwarnings("ignore:The scores of .* are in .0, 1.:manifuse.ManifuseWarning")
 def test_labels_do_not_make_rows_worse_that_nearly_perfect_references_know():
     data, areas = load_breast_cancer(), []
     for seed in range(1, 5):

@@ -70,7 +70,7 @@ def test_what_rivals_of_classes_need_is_asked_for(said, drawn):
             mf.rivals.impute_and_average(bare, others, known)
     else:
         few = others[0].take(np.flatnonzero(np.isin(others[0].keys, main.keys[:7])))
-        with pytest.raises(mf.InputError, match="7 pairs came, but this rival learns from at least 10"):
+        with pytest.raises(mf.InputError, match="has 7 pairs, but imputing it needs at least 10 to learn from"):
             mf.rivals.impute_and_average(main, [few], known)
 
 
@@ -264,3 +264,14 @@ def test_what_refine_would_hold_out_together_is_held_out_together(monkeypatch):
     held_out = [sorted({*range(0, 200, 2)} - each) for each in seen]
     # Each fold is two runs: its rows have at most one gap.
     assert all(np.count_nonzero(np.diff(each) > 2) <= 1 for each in held_out)
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_a_reference_with_few_pairs_leaves_out_what_imputes_and_nothing_else(drawn, monkeypatch):
+    main, others, known, *_ = drawn
+    few = others[0].take(np.flatnonzero(np.isin(others[0].keys, main.keys[:7])))
+    for slow in ("spread", "learn_from_labels", "_refined"):
+        monkeypatch.setattr(comparison, slow, lambda main, *given, **options: main.came)
+    with pytest.warns(mf.ManifuseWarning, match="theirs 0 shares only 7 ids with .*methods that impute references"):
+        found = mf.rivals.compare(main, [others[1], few], known, library=pd)
+    assert set(found["method"]) == {"refine", "alone", "spread", "learn_from_labels"}

@@ -62,3 +62,30 @@ def test_one_name_of_a_column_needs_no_list():
     expected = Path("out.csv").read_bytes()
     mf.refine_files(**GIVEN, id="patient")
     assert Path("out.csv").read_bytes() == expected
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_text_that_a_spreadsheet_would_run_is_escaped_as_the_warning_says(case):
+    for name in ("main.csv", "theirs.csv"):
+        pl.read_csv(name).with_columns(pl.format("={}", "id").alias("id")).write_csv(name)
+    with pytest.warns(mf.ManifuseWarning, match="set `escape_formulas`"):
+        result = mf.refine_files(**GIVEN)
+    mf.refine_files(**{**GIVEN, "out": "refined.csv"}, escape_formulas=True)
+    mf.apply_files(result, "main.csv", "applied.csv", escape_formulas=True)
+    plain = pl.read_csv("out.csv")["id"]
+    for name in ("refined.csv", "applied.csv"):
+        assert pl.read_csv(name)["id"].to_list() == [f"'{each}" for each in plain]
+
+
+def test_rows_that_were_not_fitted_are_named_as_such(case):
+    for name in ("main", "theirs"):
+        pl.read_csv(f"{name}.csv").write_parquet(f"{name}.parquet")
+    pl.DataFrame({"id": case.labels().keys, "label": case.labels().grades}).write_parquet("known.parquet")
+    method = mf.JointDiffusion(fitted_rows=120)
+    result = mf.refine_files("main.parquet", "theirs.parquet", "known.parquet", method, rng=0, out="out.parquet")
+    (other, *_) = sorted(set(case.main.keys) - set(result.main.keys))
+    says = f"'{other}' among the 120 of its 160 rows that were fitted; give ids of these, or the row as `later`"
+    for call in (lambda: mf.explain(result, other), lambda: result.probability([other], result.main.keys[:1])):
+        with pytest.raises(mf.InputError, match=says):
+            call()
+    assert mf.explain(result, other, later=case.main).sentences

@@ -215,4 +215,5 @@ def _toml(value: Any) -> str:
         return "[" + ", ".join(_toml(entry) for entry in value) + "]"
     if isinstance(value, float):
         return repr(value)
-    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+    # TOML forbids this character, which JSON writes as it is.
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
@@ -13,11 +12,11 @@ from manifuse.backends.torch import Torch
 from manifuse.cli.announcement import lines_of
 from manifuse.cli.config import config_text, is_described, method_of
 from manifuse.cli.refine_options import HOST, RefineOptions
-from manifuse.errors import InputError, warn
+from manifuse.errors import InputError
 from manifuse.files import Writer, bytes_writer
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report, page_of
-from manifuse.run.file_runs import RefinedFiles, run_files
+from manifuse.run.file_runs import run_files
 from manifuse.run.persistence import check_model, model_writer
 from manifuse.run.refinement import Refinement
 from manifuse.tables.labels import ClassLabels, RankLabels
@@ -71,28 +70,11 @@ def run_refine(
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
     with TableWriter(options.out, escape=options.escape_formulas, classes=found.table.classes) as writer:
-        _write(found, writer, tell)
+        for part in found.parts():
+            writer.add(part)
+            tell(writer.rows, len(found.table))
         writer.finish(beside)
     return found.result, writer.rows
-
-
-def _write(found: RefinedFiles, writer: TableWriter, tell: Callable[[int, int | None], None]) -> None:
-    """Write the refined table part by part; warn if fitted probabilities seem to have left their range."""
-    for columns in found.parts():
-        writer.add(columns)
-        tell(writer.rows, len(found.table))
-    came, made = found.result.main.came, found.result.scores
-    is_ranking = not found.table.classes and not found.result.method.is_regression
-    if is_ranking and _in_unit_range(came) and not _in_unit_range(found.result.main.in_scale(made)):
-        warn(
-            "left_unit_range",
-            f"The scores of {found.result.main.name} are in [0, 1], and the refined ones are not; if they are "
-            'probabilities, say so with scale = "probability" in a config.',
-        )
-
-
-def _in_unit_range(scores: Any) -> bool:
-    return bool(scores.min() >= 0 and scores.max() <= 1)
 
 
 def _check_files(options: RefineOptions) -> None:

@@ -94,7 +94,8 @@ def compare(
     main : Observations or data frame
         Without features, rivals that need them are left out.
     references : Observations or data frame, or sequence of these
-        Without any, rivals that need references are left out.
+        Without any, rivals that need references are left out; so are those that impute them, if one has fewer than ten
+        pairs.
     labels : RankLabels, ClassLabels or data frame
         A label for each of at least 50 rows.
     rng : numpy.random.Generator or int, optional
@@ -249,13 +250,19 @@ def _methods(
     }
     if main.classes is None:
         methods["smooth_alone"] = smooth_alone
-    is_known = all(locate(main.keys, each.keys)[1].all() for each in references)
+    shared = {each.name: int(np.count_nonzero(locate(main.keys, each.keys)[1])) for each in references}
+    is_known = all(count == len(main) for count in shared.values())
+    few = {name: count for name, count in shared.items() if count < min(LEAST_TO_LEARN, len(main))}
     if main.table is None:
         need = [*(name for name in NEED_FEATURES if name in methods), *(() if is_known else IMPUTING)]
         methods = {name: each for name, each in methods.items() if name not in need}
         said = f"{main.name} has no features, so methods that need them are left out ({', '.join(need)})."
         warn("no_features", said)
-    if references and (is_known or main.table is not None):
+    if few and main.table is not None:
+        name, count = next(iter(few.items()))
+        said = f"{name} shares only {count} ids with {main.name}, so methods that impute references are left out."
+        warn("few_pairs", said)
+    elif references and (is_known or main.table is not None):
         imputed = cache(lambda: imputed_scores(main, references, seed))
         methods |= {
             "impute_and_average": lambda *_: averaged_scores(imputed()),

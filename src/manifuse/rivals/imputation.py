@@ -65,8 +65,8 @@ def predict_reference(regressor: Any, table: FloatArray, rows: IndexArray, said:
     return column
 
 
-def demand_pairs_to_learn_from(count: int) -> None:
-    """Refuse fewer pairs than can be learned from.
+def demand_pairs_to_learn_from(name: str, count: int) -> None:
+    """Refuse a reference with fewer pairs than can be learned from.
 
     Raises
     ------
@@ -74,7 +74,10 @@ def demand_pairs_to_learn_from(count: int) -> None:
         If there are fewer.
     """
     if count < LEAST_TO_LEARN:
-        raise InputError(f"{count} pairs came, but this rival learns from at least {LEAST_TO_LEARN}; give more.")
+        raise InputError(
+            f"{name} has {count} pairs, but imputing it needs at least {LEAST_TO_LEARN} to learn from; give more, or "
+            "leave it out."
+        )
 
 
 def features_of(main: Observations) -> FloatArray:

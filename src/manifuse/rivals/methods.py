@@ -182,7 +182,8 @@ def imputed_scores(main: Observations, references: Sequence[Observations], seed:
     partial = np.flatnonzero(np.isnan(columns).any(axis=0))
     if len(partial):
         unknown = tuple(problem.references[number] for number in partial)
-        demand_pairs_to_learn_from(min(len(reference.main_rows) for reference in unknown))
+        for reference in unknown:
+            demand_pairs_to_learn_from(reference.table.name, len(reference.main_rows))
         columns[:, partial] = impute(replace(problem, references=unknown), seed)[0]
     return np.column_stack([main.scores, columns])
 

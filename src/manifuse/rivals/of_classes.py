@@ -67,7 +67,7 @@ def imputed_logarithms(main: Observations, references: Sequence[Observations], s
             said = said[:, reference.classes.places_of(main.classes.names)]
         column = said[theirs[rows]]
         if not known.all():
-            demand_pairs_to_learn_from(len(rows))
+            demand_pairs_to_learn_from(reference.name, len(rows))
             features = features_of(main)
             search = searched_regressor(features.shape[1], len(rows), seed)
             column = predict_reference(search, features, rows, column)

@@ -117,8 +117,8 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         return self.predict_proba(X)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the logarithms of `predict_proba`; of two classes, the log-odds of the second (n,)."""
-        logarithms = np.log(self.predict_proba(X))
+        """Return the logarithms of `predict_proba`, finite for 0, too; of two classes, the log-odds of the second."""
+        logarithms = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
         return np.asarray(logarithms[:, 1] - logarithms[:, 0] if logarithms.shape[1] == 2 else logarithms)
 
     def score(self, X: Any, y: Any) -> float:

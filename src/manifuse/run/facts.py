@@ -55,7 +55,10 @@ def probability_of_order(result: Refinement, first: Any, second: Any) -> FloatAr
     if errors is None:
         why = "no labels came; give labels" if result.gain is None else "what labels taught was refused; see `why`"
         raise InputError(f"There are no standard errors, because {why}.")
-    one, other = (rows_of(side, result.main.keys, name=result.main.name) for side in (first, second))
+    one, other = (
+        rows_of(side, result.main.keys, name=result.main.name, whole=result.provenance.main_rows)
+        for side in (first, second)
+    )
     if len(one) != len(other):
         raise InputError(f"{len(one)} first and {len(other)} second ids came; give equally many.")
     return ordered_rightly(result.refined.scores[one], result.refined.scores[other], errors[one], errors[other])

@@ -121,6 +121,7 @@ def refine_files(
     classes: str | None = None,
     scale: str | None = None,
     drop_invalid: bool = False,
+    escape_formulas: bool = False,
     backend: Backend | None = None,
 ) -> Refinement:
     """Refine tables in files, which may be larger than memory, as the command ``manifuse refine`` does.
@@ -150,6 +151,8 @@ def refine_files(
         What main scores are, and those of classes in all tables; see `Observations`.
     drop_invalid : bool
         Whether rows with values that are not finite are dropped.
+    escape_formulas : bool
+        Whether CSV has an apostrophe before text that a spreadsheet would run.
 
     Returns
     -------
@@ -195,7 +198,7 @@ def refine_files(
     read = [path for path in (files.main, *files.references, files.labels, files.pairs) if path is not None]
     check_paths(read=read, written=(out,))
     found = run_files(files.read(), method, seed_of(rng), backend)
-    with TableWriter(out, classes=found.table.classes) as writer:
+    with TableWriter(out, escape=escape_formulas, classes=found.table.classes) as writer:
         for part in found.parts():
             writer.add(part)
         writer.finish()
@@ -213,6 +216,7 @@ def apply_files(
     features: str | None = None,
     classes: str | None = None,
     drop_invalid: bool = False,
+    escape_formulas: bool = False,
 ) -> int:
     """Refine later rows that are in files, window by window, as the command ``manifuse apply`` does.
 
@@ -221,7 +225,7 @@ def apply_files(
     result : Refinement
     new : path-like
         The later rows.
-    out, id, score, drop, features, classes, drop_invalid
+    out, id, score, drop, features, classes, drop_invalid, escape_formulas
         As of `refine_files`. Names of columns that are not given are those of the main table, if it was in a file.
 
     Returns
@@ -257,7 +261,8 @@ def apply_files(
     check_paths(read=(new,), written=(out,))
     named = {"id": _one_or_more(id), "score": _one_or_more(score), "drop": _one_or_more(drop)}
     table = result.provenance.table_of_later(new, result.fitted_model, **named, features=features, classes=classes)
-    return sum(len(part.keys) for part in apply_here(result, table, out, drop_invalid=drop_invalid))
+    parts = apply_here(result, table, out, drop_invalid=drop_invalid, escape=escape_formulas)
+    return sum(len(part.keys) for part in parts)
 
 
 def _one_or_more(given: Any) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
-from manifuse.errors import InputError, demand, look_up
+from manifuse.errors import InputError, demand, look_up, warn
 from manifuse.evidence.labelled import groups_of, score_of, warn_of_truth
 from manifuse.evidence.score import Score
 from manifuse.kernels.keys import locate
@@ -145,7 +145,21 @@ def refine(
     with libraries_in_one_thread():
         prepared = prepare(fitted, method, measure, seed, backend, groups, whole)
         result = Refinement.of(method, seed, main, *conclude(prepared))
+    if main.classes is None and not method.is_regression:
+        _warn_of_range(result)
     return replace(result, provenance=Provenance.of(main, references, labels))
+
+
+def _warn_of_range(result: Refinement) -> None:
+    """Warn of scores that are in [0, 1] as probabilities are, if the refined ones are not."""
+    main = result.main
+    before, after = (bool(each.min() >= 0 and each.max() <= 1) for each in (main.came, main.in_scale(result.scores)))
+    if before and not after:
+        warn(
+            "left_unit_range",
+            f"The scores of {main.name} are in [0, 1], and the refined ones are not; if they are probabilities, "
+            'refine with scale="probability".',
+        )
 
 
 def fitted_part(

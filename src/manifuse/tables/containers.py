@@ -214,8 +214,8 @@ def demand_one_order(what: str, *parts: Any) -> None:
             )
 
 
-def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str) -> IndexArray:
-    """Return the rows of ids in the table ``name``, which has these ``keys``.
+def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str, whole: int = 0) -> IndexArray:
+    """Return the rows of ids in the table ``name``, of whose ``whole`` rows those with these ``keys`` were fitted.
 
     Raises
     ------
@@ -225,7 +225,9 @@ def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str) -> IndexArray:
     asked = to_text(ids, what="The list of ids")
     rows, known = locate(asked, keys)
     if not known.all():
-        raise InputError(f"{name} has no row with the id {str(asked[~known][0])!r}; give ids of its rows.")
+        sampled = f" among the {len(keys):,} of its {whole:,} rows that were fitted" if whole > len(keys) else ""
+        remedy = "these, or the row as `later` of `explain`" if sampled else "its rows"
+        raise InputError(f"{name} has no row with the id {str(asked[~known][0])!r}{sampled}; give ids of {remedy}.")
     return rows
 
 

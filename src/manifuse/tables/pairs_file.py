@@ -13,7 +13,7 @@ from manifuse.files import shorten
 from manifuse.grid import many, told_apart
 from manifuse.tables.column_checks import demand_columns
 from manifuse.tables.column_names import ColumnNames
-from manifuse.tables.containers import rows_as, to_text
+from manifuse.tables.containers import rows_as, to_keys, to_text
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.pairing import LEAST_PAIRS
 from manifuse.tables.table import Table
@@ -87,7 +87,8 @@ def _renamed(reference: Table, main: Table, pairs: Sequence[tuple[str, str]], so
     names = dict(pairs)
     if len(names) < len(pairs) or len(set(names.values())) < len(pairs):
         raise InputError(f"{source} pairs a row of {reference.name} or {main.name} twice; keep one pair for each row.")
-    ids = [str(value) for value in reference.ids.tolist()]
+    with rows_as(reference.counting):
+        ids = to_keys(reference.ids, what=f"The id column of {reference.name}").tolist()
     for table, named, there in ((reference, names, ids), (main, names.values(), map(str, main.ids.tolist()))):
         strange = set(named) - set(there)
         if strange:

@@ -15,6 +15,7 @@ import manifuse as mf
 from manifuse.cli import app
 from manifuse_study.datasets.dataset import Dataset, Task
 from manifuse_study.experiments import runner
+from manifuse_study.experiments.drawn import DRAWN
 from manifuse_study.experiments.methods import METHODS, Method
 from manifuse_study.experiments.plan import EXPERIMENTS, Experiment, experiments_named, methods_named
 from manifuse_study.experiments.protocol import Protocol, Roles
@@ -193,7 +194,9 @@ def test_killed_and_resumed_or_in_parallel_the_rows_are_the_same(tmp_path, monke
     "call, says",
     [
         (lambda: experiments_named(["hww"]), "did you mean 'hw'"),
+        (lambda: experiments_named(["table"], DRAWN), "did you mean 'tables'"),
         (lambda: methods_named(["stacking ridge"]), "did you mean 'stacking, ridge'"),
+        (lambda: methods_named(["nope"]), "There are: Ind, JMD, 'JMD, only tuned'"),
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest(call, says):

@@ -45,7 +45,8 @@ def run_reproduce(
     chosen = methods_named(methods, known)
     if others or not names:
         require("torch", extra="deep", purpose="The deep ranker among the paper's rankers", of="manifuse-study")
-        wanted = [experiment for experiment in experiments_named(others) if _is_there(experiment, folder, bool(names))]
+        named = experiments_named(others, DRAWN)
+        wanted = [experiment for experiment in named if _is_there(experiment, folder, bool(names))]
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -82,15 +82,20 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 }
 
 
-def experiments_named(names: Iterable[str]) -> list[Experiment]:
+def experiments_named(names: Iterable[str], others: Iterable[str] = ()) -> list[Experiment]:
     """Look experiments up by name; without names, return all of them.
+
+    ``others`` are names that could have come, too, for the message.
 
     Raises
     ------
     InputError
         If one is unknown; the sentence says which is nearest.
     """
-    return [look_up(name, EXPERIMENTS, kind="data set") for name in dict.fromkeys(names)] or [*EXPERIMENTS.values()]
+    wanted = list(dict.fromkeys(names))
+    for name in wanted:
+        look_up(name, dict.fromkeys([*EXPERIMENTS, *others]), kind="data set")
+    return [EXPERIMENTS[name] for name in wanted or EXPERIMENTS]
 
 
 def methods_named(names: Iterable[str], known: Collection[str] = METHODS) -> list[str]:
