@@ -59,7 +59,7 @@ def refine_part(
     """Check and refine a part of a table, from its row ``first`` on; return its columns, and what became of it.
 
     Of a window, ``drop_invalid`` may leave nothing; `tell_left_out` says in the end how many rows it left out. A part
-    is ``judged`` if `checked_parts` judges the whole table.
+    is ``judged`` if all parts are together, by `judge`.
     """
     demand_same_classes(table.name, table.class_names, result.main)
     came, new = len(table), _observed(result, table, first, drop_invalid=drop_invalid, is_window=is_window)

@@ -83,16 +83,16 @@ class FittedModel(Saveable):
         InputError
             If they lack features of the fitted rows, or there is not enough memory.
         """
-        rows, known = self.locate(new.keys)
+        rows, located = self.locate(new.keys)
         new = with_features_of(new, self.main)
-        known = known & ~find_changed(new, self.main, rows, known)
+        known = located & ~find_changed(new, self.main, rows, located)
         fitted = self.fitted
         errors = None if fitted.uncertainty is None else fitted.uncertainty[rows]
         made = RefinedScores(fitted.scores[rows], fitted.support[rows], errors)
         later = np.flatnonzero(~known)
         if len(later):
             if not judged:
-                self.judge(new)
+                self._judge(new, located)
             # Libraries that limit threads, too, must do so within this limit: each puts back what it found.
             with libraries_in_one_thread():
                 self.later_rows.refine(new, later, made)
@@ -100,8 +100,10 @@ class FittedModel(Saveable):
 
     def judge(self, new: Observations) -> None:
         """Warn of rows that are unlike the fitted ones in their units or in other ways."""
-        new = with_features_of(new, self.main)
-        warn_of_units(new, self.main, self.locate(new.keys)[1])
+        self._judge(with_features_of(new, self.main), self.locate(new.keys)[1])
+
+    def _judge(self, new: Observations, located: BoolArray) -> None:
+        warn_of_units(new, self.main, located)
         with libraries_in_one_thread():
             self.later_rows.judge(new)
 
