@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 import manifuse as mf
 from manifuse import machine
@@ -89,6 +89,25 @@ def test_a_run_searches_within_the_limit_and_leaves_none(monkeypatch):
         assert (products(), loops()) == ({2}, {2})
     assert found
     assert all(each == ({1}, {1}) for each in found)
+
+
+def test_libraries_are_looked_for_again_after_an_import_and_not_before(monkeypatch):
+    looked = []
+
+    def look():
+        looked.append(len(sys.modules))
+        return ThreadpoolController()
+
+    monkeypatch.setattr(machine, "ThreadpoolController", look)
+    monkeypatch.setitem(sys.modules, "first", sys)
+    for _ in range(2):
+        with machine.libraries_in_one_thread():
+            pass
+    assert len(looked) == 1
+    monkeypatch.setitem(sys.modules, "second", sys)
+    with machine.libraries_in_one_thread():
+        pass
+    assert len(looked) == 2
 
 
 def test_the_limit_ends_with_an_error():

@@ -102,7 +102,7 @@ def test_a_step_to_where_there_is_no_factor_is_taken_back(process, rng, monkeypa
     def sometimes(*given, **options):
         calls.append(given)
         found, failed = factor(*given, **options)
-        return found, failed or len(calls) in failing
+        return (np.full_like(found, np.nan), 1) if len(calls) in failing else (found, failed)
 
     monkeypatch.setattr(module, "dpftrf", sometimes)
     np.testing.assert_allclose(fit_variances(parts, fixed, targets), expected, rtol=0.05)
