@@ -19,7 +19,7 @@ import numpy as np
 
 import manifuse as mf
 
-counts = (5, 10, 20, 30, 50, 100, 200)
+counts = (5, 10, 20, 50, 100, 200)
 method = mf.JointDiffusion(same_target=True)
 
 

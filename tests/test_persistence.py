@@ -44,9 +44,8 @@ def saved(tmp_path):
     return tmp_path / "model.npz"
 
 
-@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("labelled, features", [(False, True), (True, True), (True, False)])
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("features", [True, False], ids=["decoupled", "coupled"])
 def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
     case = draw(1, features=features)
     result = mf.refine(case.main, case.references, case.labels() if labelled else None, METHODS[method], rng=3)
