@@ -364,11 +364,11 @@ def test_an_interrupt_between_parts_leaves_nothing(folder, capsys, monkeypatch):
     applied = mf.Refinement.refine_later
     calls = []
 
-    def interrupted(self, new, **judged):
+    def interrupted(self, new, **compared):
         calls.append(len(new))
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return applied(self, new, **judged)
+        return applied(self, new, **compared)
 
     monkeypatch.setattr(mf.Refinement, "refine_later", interrupted)
     done, said = run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "out.parquet")

@@ -250,18 +250,17 @@ def _methods(
     }
     if main.classes is None:
         methods["smooth_alone"] = smooth_alone
-    shared = {each.name: int(np.count_nonzero(locate(main.keys, each.keys)[1])) for each in references}
-    is_known = all(count == len(main) for count in shared.values())
-    few = {name: count for name, count in shared.items() if count < min(LEAST_TO_LEARN, len(main))}
+    shared = [int(np.count_nonzero(locate(main.keys, each.keys)[1])) for each in references]
+    is_known = all(count == len(main) for count in shared)
+    fewest = int(np.argmin(shared)) if shared else 0
     if main.table is None:
         need = [*(name for name in NEED_FEATURES if name in methods), *(() if is_known else IMPUTING)]
         methods = {name: each for name, each in methods.items() if name not in need}
         said = f"{main.name} has no features, so methods that need them are left out ({', '.join(need)})."
         warn("no_features", said)
-    if few and main.table is not None:
-        name, count = next(iter(few.items()))
-        said = f"{name} shares only {count} ids with {main.name}, so methods that impute references are left out."
-        warn("few_pairs", said)
+    if not is_known and main.table is not None and shared[fewest] < LEAST_TO_LEARN:
+        said = f"{references[fewest].name} shares only {shared[fewest]} ids with {main.name}"
+        warn("few_pairs", f"{said}, so methods that impute references are left out.")
     elif references and (is_known or main.table is not None):
         imputed = cache(lambda: imputed_scores(main, references, seed))
         methods |= {

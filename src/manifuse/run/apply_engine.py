@@ -10,7 +10,13 @@ from pathlib import Path
 
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning, pass_on
 from manifuse.files import check_folder_of, check_name, unfinished, writing
-from manifuse.run.apply_part import RefinedPart, checked_parts, is_judged_as_a_whole, judge, refine_part
+from manifuse.run.apply_part import (
+    RefinedPart,
+    checked_parts,
+    compare_with_fitted,
+    is_compared_as_a_whole,
+    refine_part,
+)
 from manifuse.run.engine import cluster
 from manifuse.run.refinement import Refinement
 from manifuse.tables.later_table import WINDOW, LaterTable
@@ -60,14 +66,14 @@ def apply_on_engine(
     # Workers may run in other folders.
     table = replace(table, given=os.path.abspath(table.given))
     total, read = table.open()
+    compared = is_compared_as_a_whole(table, total)
     jobs = [(first, ROWS) for first in range(0, max(total, 1), ROWS)]
     with unfinished(out.absolute().parent) as folder, cluster(engine, -1) as each:
         written = folder / "parts"
         written.mkdir()
 
         def parts() -> Iterator[RefinedPart]:
-            judged = is_judged_as_a_whole(table, total)
-            for done in each(write_part, jobs, result, table, drop_invalid, judged, written):
+            for done in each(write_part, jobs, result, table, drop_invalid, compared, written):
                 if isinstance(done, ManifuseError):
                     raise done
                 part, said = done
@@ -76,13 +82,14 @@ def apply_on_engine(
                 yield part
 
         yield from checked_parts(table, total, parts())
-        judge(result, table, total, read, drop_invalid=drop_invalid)
+        if compared:
+            compare_with_fitted(result, total, read, drop_invalid=drop_invalid)
         with writing(out):
             written.replace(out)
 
 
 def write_part(
-    job: tuple[int, int], result: Refinement, table: LaterTable, drop_invalid: bool, judged: bool, folder: Path
+    job: tuple[int, int], result: Refinement, table: LaterTable, drop_invalid: bool, compared: bool, folder: Path
 ) -> tuple[RefinedPart, list[ManifuseWarning]] | ManifuseError:
     """Refine rows on a worker, and write them as one file; return its warnings, too, or why they are refused.
 
@@ -95,7 +102,7 @@ def write_part(
             _, read = table.open()
             window = read(first, count)
             columns, part = refine_part(
-                result, window, drop_invalid=drop_invalid, is_window=True, first=first, judged=judged
+                result, window, drop_invalid=drop_invalid, is_window=True, first=first, compared=compared
             )
         with writing(folder.parent):
             (folder / f"part-{first // count:06d}.parquet").write_bytes(table_bytes(".parquet", columns))

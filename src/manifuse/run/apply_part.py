@@ -25,7 +25,8 @@ from manifuse.tables.straightening import straightened_by
 from manifuse.tables.table import Table
 from manifuse.tables.validity import tell_left_out
 
-#: A table of several windows is judged by so many short windows, which lie evenly in it, of so many rows.
+#: A table of several windows is compared with the fitted rows by so many short windows, which lie evenly in it, of so
+#: many rows each.
 LOOKS, ROWS_OF_LOOK = 20, 1000
 
 
@@ -54,16 +55,16 @@ class RefinedPart:
 
 
 def refine_part(
-    result: Refinement, table: Table, *, drop_invalid: bool, is_window: bool, first: int = 0, judged: bool = False
+    result: Refinement, table: Table, *, drop_invalid: bool, is_window: bool, first: int = 0, compared: bool = False
 ) -> tuple[dict[str, NDArray[Any]], RefinedPart]:
     """Check and refine a part of a table, from its row ``first`` on; return its columns, and what became of it.
 
-    Of a window, ``drop_invalid`` may leave nothing; `tell_left_out` says in the end how many rows it left out. A part
-    is ``judged`` if all parts are together, by `judge`.
+    Of a window, ``drop_invalid`` may leave nothing; `tell_left_out` says in the end how many rows it left out. Of a
+    part that is ``compared``, all rows of the table are compared with the fitted ones together.
     """
     demand_same_classes(table.name, table.class_names, result.main)
     came, new = len(table), _observed(result, table, first, drop_invalid=drop_invalid, is_window=is_window)
-    columns = refined_columns(new, result.refine_later(new, judged=judged))
+    columns = refined_columns(new, result.refine_later(new, compared=compared))
     rows, known = result.fitted_model.locate(new.keys)
     changed = changed_rows(new, result.fitted_model.main, rows, known)
     little = columns["support"] < LITTLE
@@ -71,7 +72,7 @@ def refine_part(
     return columns, RefinedPart(new.keys, fitted, moved, weak, came - len(new) if is_window else 0)
 
 
-def is_judged_as_a_whole(table: LaterTable, total: int) -> bool:
+def is_compared_as_a_whole(table: LaterTable, total: int) -> bool:
     """Whether rows of a table are compared with the fitted ones all at once, because its parts may differ."""
     return table.is_windowed and total > WINDOW
 
@@ -81,6 +82,7 @@ def apply_here(
 ) -> Iterator[RefinedPart]:
     """Refine a table window by window, in this process. The output appears when all of it is there."""
     total, read = table.open()
+    compared = is_compared_as_a_whole(table, total)
     with TableWriter(out, escape=escape, classes=read(0, 0).classes) as writer:
 
         def parts() -> Iterator[RefinedPart]:
@@ -92,13 +94,14 @@ def apply_here(
                     drop_invalid=drop_invalid,
                     is_window=table.is_windowed,
                     first=first,
-                    judged=is_judged_as_a_whole(table, total),
+                    compared=compared,
                 )
                 writer.add(columns)
                 yield replace(part, total=total)
 
         yield from checked_parts(table, total, parts())
-        judge(result, table, total, read, drop_invalid=drop_invalid)
+        if compared:
+            compare_with_fitted(result, total, read, drop_invalid=drop_invalid)
         writer.finish()
 
 
@@ -126,11 +129,11 @@ def checked_parts(table: LaterTable, total: int, parts: Iterable[RefinedPart]) -
         )
 
 
-def judge(
-    result: Refinement, table: LaterTable, total: int, read: Callable[[int, int], Table], *, drop_invalid: bool
+def compare_with_fitted(
+    result: Refinement, total: int, read: Callable[[int, int], Table], *, drop_invalid: bool
 ) -> None:
     """Warn of rows that are unlike the fitted ones, by rows from everywhere in a table that was refined in parts."""
-    if not (result.accepted and is_judged_as_a_whole(table, total)):
+    if not result.accepted:
         return
     places = np.linspace(0, max(0, total - ROWS_OF_LOOK), LOOKS).astype(int).tolist()
     looked = [
@@ -139,7 +142,7 @@ def judge(
     ]
     rows = reduce(Observations.followed_by, looked)
     if len(rows):
-        result.fitted_model.judge(rows)
+        result.fitted_model.compare_with_fitted(rows)
 
 
 def _observed(result: Refinement, table: Table, first: int, *, drop_invalid: bool, is_window: bool) -> Observations:

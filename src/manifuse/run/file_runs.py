@@ -67,7 +67,7 @@ class RefinedFiles:
             part = table.part(rows).observed(drop=False, scale=result.main.scale)
             part = straightened_by(part, result.main.straightening)
             # The fitted rows were drawn from this table.
-            yield refined_columns(part, result.refine_later(part, judged=True))
+            yield refined_columns(part, result.refine_later(part, compared=True))
 
 
 def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDArray[Any]] | None:

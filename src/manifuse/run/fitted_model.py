@@ -72,11 +72,11 @@ class FittedModel(Saveable):
             ),
         )
 
-    def refine(self, new: Observations, *, judged: bool = False) -> RefinedScores:
+    def refine(self, new: Observations, *, compared: bool = False) -> RefinedScores:
         """Refine rows. Fitted rows have their fitted scores, unless they come with other scores or features.
 
-        The score of any other row does not depend on rows beside it. Warn of rows that are unlike the fitted ones, if
-        they were not ``judged`` before, among others.
+        The score of any other row does not depend on rows beside it. Warn of rows that are unlike the fitted ones,
+        unless they were ``compared`` with these before, together with others.
 
         Raises
         ------
@@ -91,21 +91,21 @@ class FittedModel(Saveable):
         made = RefinedScores(fitted.scores[rows], fitted.support[rows], errors)
         later = np.flatnonzero(~known)
         if len(later):
-            if not judged:
-                self._judge(new, located)
+            if not compared:
+                self._compare(new, located)
             # Libraries that limit threads, too, must do so within this limit: each puts back what it found.
             with libraries_in_one_thread():
                 self.later_rows.refine(new, later, made)
         return made
 
-    def judge(self, new: Observations) -> None:
+    def compare_with_fitted(self, new: Observations) -> None:
         """Warn of rows that are unlike the fitted ones in their units or in other ways."""
-        self._judge(with_features_of(new, self.main), self.locate(new.keys)[1])
+        self._compare(with_features_of(new, self.main), self.locate(new.keys)[1])
 
-    def _judge(self, new: Observations, located: BoolArray) -> None:
+    def _compare(self, new: Observations, located: BoolArray) -> None:
         warn_of_units(new, self.main, located)
         with libraries_in_one_thread():
-            self.later_rows.judge(new)
+            self.later_rows.compare_with_fitted(new)
 
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
         """The fitted row of every id (q,), and whether it was fitted at all; each (q,)."""

@@ -60,7 +60,7 @@ class LaterRows:
         smoothed = self.columns.smoothed
         return view if smoothed is None else view.with_column("smoothed", smoothed.fitted)
 
-    def judge(self, new: Observations) -> None:
+    def compare_with_fitted(self, new: Observations) -> None:
         """Warn of later rows whose features or scores are unlike those of the fitted rows."""
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)

@@ -249,11 +249,11 @@ class Refinement(Saveable):
         later = FrameColumns.like(fitted, **names).observe(new, name="the frame", fitted=fitted)
         return straightened_by(later, fitted.straightening)
 
-    def refine_later(self, new: Observations, *, judged: bool = False) -> RefinedScores:
+    def refine_later(self, new: Observations, *, compared: bool = False) -> RefinedScores:
         """Refine rows that came later, but not yet in the scale of what came; see `FittedModel.refine`."""
         demand(Observations, new)
         demand_alike(new, self.main)
-        return self.fitted_model.refine(new, judged=judged) if self.accepted else RefinedScores.unchanged(new)
+        return self.fitted_model.refine(new, compared=compared) if self.accepted else RefinedScores.unchanged(new)
 
     def probability(self, first: Any, second: Any) -> FloatArray:
         """Probability that rows are rightly ordered by their refined scores, the first above the second.

@@ -115,7 +115,7 @@ def _chosen(path: Path, entry: Any, names: list[str], pattern: str | None, fitte
         return to_floats(shown, what=f"The features of {path}", dimensions=2)
 
     numeric = {name for name in names if entry[name].dtype.kind in "biuf"}
-    return default_features(TableHead(path, numeric, look, CHOOSE_IN_FILE), names, None, "", "")
+    return default_features(TableHead(path, numeric, look, CHOOSE_IN_FILE), names)
 
 
 def _probabilities_in(path: Path, entries: Mapping[str, Any], called: ColumnNames, *, needed: bool) -> str | None:

@@ -11,6 +11,9 @@ from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.tables.class_columns import classes_matching
 
+#: The columns of a table of ordered pairs.
+PAIR = ("better", "worse")
+
 
 @dataclass(frozen=True)
 class ColumnNames:
@@ -63,7 +66,7 @@ class ColumnNames:
     def of_labels(self, classes: Collection[str]) -> ColumnNames:
         """The same names for a file of labels, which name ``classes`` if there are any."""
         names = ("label",) if classes else ()
-        return replace(self, roles=("id", "label"), text=("id", "group", "better", "worse", *names))
+        return replace(self, roles=("id", "label"), text=("id", "group", *PAIR, *names))
 
     @property
     def of_scores(self) -> ColumnNames:

@@ -215,7 +215,7 @@ def demand_one_order(what: str, *parts: Any) -> None:
 
 
 def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str, whole: int = 0) -> IndexArray:
-    """Return the rows of ids in the table ``name``, of whose ``whole`` rows those with these ``keys`` were fitted.
+    """Return the places of ids among the ``keys`` of a table, which has ``whole`` rows if only some were fitted.
 
     Raises
     ------

@@ -57,7 +57,9 @@ class TableHead:
     choose: str
 
 
-def default_features(table: TableHead, names: Sequence[str], score: str | None, called: str, remedy: str) -> list[str]:
+def default_features(
+    table: TableHead, names: Sequence[str], score: str | None = None, called: str = "", remedy: str = ""
+) -> list[str]:
     """Choose the features among columns of which none was named as one, with a warning of odd names.
 
     ``score`` is None if no single column holds the scores; the others are as of `demand_no_classes`.

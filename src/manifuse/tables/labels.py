@@ -14,10 +14,8 @@ from scipy.sparse.csgraph import connected_components
 from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.tables.column_names import PAIR
 from manifuse.tables.containers import demand_one_order, name_rows, to_floats, to_keys, to_numpy, to_text
-
-#: The columns of a table of ordered pairs.
-PAIR = ("better", "worse")
 
 
 class RankLabels:

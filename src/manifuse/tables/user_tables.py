@@ -13,11 +13,10 @@ from manifuse.files import shorten
 from manifuse.grid import many
 from manifuse.kernels.keys import is_blank
 from manifuse.tables.class_columns import classes_matching
-from manifuse.tables.column_names import demand_there
+from manifuse.tables.column_names import PAIR, demand_there
 from manifuse.tables.containers import rows_as, to_numpy
 from manifuse.tables.frame_reading import ClassColumns, columns_in, demand_names, is_frame, observe_frame
 from manifuse.tables.labels import (
-    PAIR,
     ClassLabels,
     RankLabels,
     demand_one_kind,
