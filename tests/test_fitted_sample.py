@@ -137,15 +137,6 @@ def test_scores_of_a_reference_without_features_are_known_at_rows_that_were_not_
     np.testing.assert_allclose(pl.read_parquet(out)["score"], result.scores, atol=1e-12)
 
 
-def test_tables_with_given_neighbours_are_fitted_whole(case):
-    distances = np.linalg.norm(case.main.table[:, None] - case.main.table, axis=2)
-    nearest = np.argsort(distances, axis=1)[:, 1:11]
-    given = (np.take_along_axis(distances, nearest, 1), nearest)
-    main = mf.Observations(case.main.scores, ids=case.main.keys, neighbours=given, name="main")
-    result = mf.refine(main, case.references, method=SAMPLED, rng=0)
-    assert len(result.fitted_model.main) == 1500
-
-
 def test_many_pairs_take_half_of_a_sample_and_each_reference_has_its_share(monkeypatch):
     monkeypatch.setattr(sampling, "WHOLE_PAIRS", 100)
     main = np.array([f"m{row}" for row in range(1000)])

@@ -68,7 +68,3 @@ def test_pair_rows_must_be_a_table_with_features(case):
     X, truth, references = case
     with pytest.raises(mf.InputError, match="ndarray came for pair_rows"):
         mf.PredictorCombiner(references, pair_rows=X.to_numpy()).fit(X, truth)
-    near = np.argsort(np.abs(truth[:, None] - truth), axis=1)[:, 1:11]
-    main = mf.Observations(X["score"], ids=X["id"], neighbours=(np.abs(truth[near] - truth[:, None]), near))
-    with pytest.raises(mf.InputError, match="`pair_rows` came with neighbours"):
-        mf.PredictorCombiner(references, pair_rows=main).fit(main)

@@ -1,9 +1,9 @@
 """Measure time and memory against the rows, the references and the step size, and write study/perf/growth.csv.
 
-Usage: python study/perf/growth.py [--largest 1000000] [--features]
+Usage: python study/perf/growth.py [--largest 1000000]
 
-Every point runs in its own process, so that its peak memory can be measured. Neighbours are given, so the times are
-without the search. With ``--features``, one more run also searches neighbours, from features of the largest table.
+Every point runs Algorithm 1 by itself, in its own process, so that its peak memory can be measured. The times are
+without the neighbour search.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from scipy.spatial import cKDTree
 
 import manifuse as mf
 from manifuse.backends.backend import Backend
+from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.setup import Setup
 from manifuse.tables.problem import Problem
 from manifuse_study.experiments.provenance import provenance, rows_csv
+from manifuse_study.experiments.published import run_alone
 
 HERE = Path(__file__).parent
 PAIRS = 200
@@ -40,7 +42,6 @@ def main() -> None:
     """Run every point."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", type=int, default=1_000_000)
-    parser.add_argument("--features", action="store_true")
     parser.add_argument("--point", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.point:
@@ -51,8 +52,6 @@ def main() -> None:
     points = [{"vary": "rows", "rows": n} for n in sizes]
     points += [{"vary": "references", "rows": middle, "references": m} for m in (1, 2, 4, 8, 16)]
     points += [{"vary": "step", "rows": middle, "step": step} for step in (1.0, 3.0, 10.0, 30.0, 100.0)]
-    if options.features:
-        points.append({"vary": "features", "rows": options.largest, "dimensions": 32})
     rows = []
     for point in points:
         command = [sys.executable, __file__, "--point", json.dumps(point)]
@@ -62,29 +61,25 @@ def main() -> None:
         (HERE / "growth.csv").write_bytes(rows_csv(rows))
 
 
-def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimensions: int = 0) -> dict[str, object]:
-    """Refine one problem without labels, and return its time and memory."""
+def run(vary: str, rows: int, references: int = 3, step: float = 10.0) -> dict[str, object]:
+    """Diffuse one problem without labels, and return its time and memory."""
     warm_up()
-    main, others = problem(rows, references, dimensions)
-    backend = Timed()
-    method = mf.JointDiffusion(diffusion=mf.Algorithm1(bridge=mf.ImplicitEuler(step)), fitted_rows=None)
-    predicted = predicted_bytes(Setup(Problem.of(main, others), method.diffusion, 0, backend))
+    main, others = problem(rows, references)
+    backend = PointHost(mf.Host())
+    algorithm = mf.Algorithm1(bridge=mf.ImplicitEuler(step), standardised=False)
+    predicted = predicted_bytes(Setup(Problem.of(main, others), algorithm, 0, backend))
     with peak() as held:
         begin = time.perf_counter()
-        result = mf.refine(main, others, method=method, rng=0, backend=backend)
-        seconds = time.perf_counter() - begin
+        found = run_alone(algorithm, main, others, backend=backend)
+        seconds = time.perf_counter() - begin - backend.seconds
     return {
         "vary": vary,
         "rows": rows,
         "references": references,
         "step": step,
-        "dimensions": dimensions,
         "seconds": round(seconds, 4),
-        "search_seconds": round(backend.seconds, 4),
-        "rounds": result.history[-1].round,
+        "rounds": found.path.history[-1].round,
         "edges": round(backend.edges / rows, 2),
-        "recall": min(value for value in result.course.recall if value is not None),
-        "reached": round(min(relevance.reached for relevance in result.relevance), 4),
         "GiB": round(held[0] / 2**30, 3),
         "vectors": round(held[0] / (8 * rows), 1),
         "predicted_GiB": round(predicted / 2**30, 3),
@@ -94,11 +89,11 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0, dimension
 
 def warm_up() -> None:
     """Load and compile what large tables use; the time for this does not grow with the rows."""
-    mf.refine(*problem(1_000, 1, 0), rng=0, backend=mf.Host(compiled_rows=0, single_precision_rows=0))
+    run_alone(mf.Algorithm1(), *problem(1_000, 1), backend=mf.Host(compiled_rows=0, single_precision_rows=0))
 
 
-def problem(rows: int, references: int, dimensions: int) -> tuple[mf.Observations, list[mf.Observations]]:
-    """Draw points of a cube, and tables with their neighbours, or with smooth maps of them as features."""
+def problem(rows: int, references: int) -> tuple[mf.Observations, list[mf.Observations]]:
+    """Draw points of a cube, which are the features of the tables."""
     rng = np.random.default_rng(0)
     here = rng.uniform(-1, 1, (rows, 3))
     direction = np.array([1.0, 0.7, -0.5])
@@ -106,11 +101,7 @@ def problem(rows: int, references: int, dimensions: int) -> tuple[mf.Observation
 
     def table(points: np.ndarray, noise: float, ids: np.ndarray, name: str) -> mf.Observations:
         scores = points @ direction + noise * rng.standard_normal(rows)
-        if dimensions:
-            features = np.tanh(points @ rng.standard_normal((3, dimensions)))
-            return mf.Observations(scores, features.astype(np.float32), ids=ids, name=name)
-        distances, indices = cKDTree(points).query(points, 11, workers=-1)
-        return mf.Observations(scores, ids=ids, neighbours=(distances[:, 1:], indices[:, 1:]), name=name)
+        return mf.Observations(scores, points, ids=ids, name=name)
 
     others = []
     for number in range(references):
@@ -123,18 +114,18 @@ def problem(rows: int, references: int, dimensions: int) -> tuple[mf.Observation
     return table(here, 0.8, names, "main"), others
 
 
-class Timed(Backend):
-    """The host, with the seconds of its searches, and the edges of the graph that it built last."""
+class PointHost(Backend):
+    """The host, with a search for points of few dimensions, its seconds, and the edges of the last graph."""
 
-    def __init__(self) -> None:
-        self.host, self.seconds, self.edges = mf.Host(), 0.0, 0
+    def __init__(self, host: mf.Host) -> None:
+        self.host, self.seconds, self.edges = host, 0.0, 0
 
-    def search(self, *arguments, **options):
-        """Search on the host, and add the seconds."""
+    def search(self, features, query, rng):
+        """Search in a tree, and add the seconds."""
         begin = time.perf_counter()
-        found = self.host.search(*arguments, **options)
+        distances, indices = cKDTree(features).query(features, query.count + 1, workers=-1)
         self.seconds += time.perf_counter() - begin
-        return found
+        return Neighbours(indices[:, 1:], distances[:, 1:] ** 2, 1.0, query.standardised)
 
     def graph(self, *arguments):
         """Build the graph on the host, and count its edges."""

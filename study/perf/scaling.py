@@ -129,23 +129,16 @@ def made(rows: list[Row]) -> str:
 
 
 def table_of_growth(growth: list[Row]) -> list[str]:
-    """Return the table of time and memory of whole runs."""
-    head = ("rows a side", "seconds", "of it search", "rounds", "GiB", "vectors", "predicted GiB", "rows reached")
+    """Return the table of time and memory of Algorithm 1."""
+    head = ("rows a side", "seconds", "rounds", "GiB", "vectors", "predicted GiB")
+    some = [row for row in growth if row["vary"] == "rows"]
     lines = [
         (
-            f"{int(row['rows']):,}" + (f", {row['dimensions']} features" if row["vary"] == "features" else ""),
-            row["seconds"],
-            row["search_seconds"] if row["vary"] == "features" else "given",
-            row["rounds"],
-            row["GiB"],
-            row["vectors"],
-            row["predicted_GiB"],
-            f"{100 * float(row['reached']):.0f} %",
+            f"{int(row['rows']):,}",
+            *(row[name] for name in ("seconds", "rounds", "GiB", "vectors", "predicted_GiB")),
         )
-        for row in growth
-        if row["vary"] in ("rows", "features")
+        for row in some
     ]
-    some = [row for row in growth if row["vary"] == "rows"]
     return [
         *markdown(head, lines),
         "",

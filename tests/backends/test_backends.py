@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.sparse as sparse
 import torch
-from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 from tests.alone import GRID, alone
 from tests.problems import draw, remade
 
@@ -15,7 +13,6 @@ from manifuse.backends.backend import Backend
 from manifuse.backends.neighbours import Query
 from manifuse.diffusion.joint import mix, mixture
 from manifuse.kernels import blocks, columns, tensors
-from manifuse.kernels.sphere import standardise
 from manifuse.tables.containers import device_of
 
 
@@ -134,66 +131,6 @@ def test_a_value_that_is_not_a_backend_is_refused(case):
         refined(case, "cuda")
 
 
-def with_neighbours(table, neighbours):
-    return mf.Observations(table.scores, ids=table.keys, neighbours=neighbours, name=table.name)
-
-
-@pytest.mark.parametrize("kind", ["sparse", "dense"])
-def test_neighbours_that_are_given_are_used_as_if_searched(case, later, kind):
-    def given(table):
-        features = standardise(table.table)
-        if kind == "sparse":
-            # Twenty neighbours, and the row itself, which does not count.
-            return with_neighbours(table, KNeighborsTransformer(n_neighbors=20).fit_transform(features))
-        return with_neighbours(table, NearestNeighbors(n_neighbors=21).fit(features).kneighbors(features))
-
-    main, references = given(case.main), [given(table) for table in case.references]
-    # Features also say how alike rows are that teach. Neighbours do not, so only the diffusion is compared.
-    method = mf.Algorithm1(standardised=True)
-    searched = alone(case.main, case.references, method=method)
-    result = alone(main, references, method=method)
-    np.testing.assert_allclose(result.predictions, searched.predictions, atol=1e-9)
-    assert repr(main).endswith("20 neighbours each)")
-    with pytest.raises(mf.InputError, match="fit on features to apply"):
-        result.apply(later)
-
-
-def test_rows_with_different_numbers_of_neighbours_keep_the_nearest_of_them(rng):
-    distances = np.array([[0.0, 3.0, 1.0, 2.0], [3.0, 0.0, 0.0, 5.0], [1.0, 4.0, 0.0, 0.0], [2.0, 5.0, 0.0, 0.0]])
-    found = mf.Observations(rng.random(4), ids=range(4), neighbours=sparse.csr_array(distances)).neighbours
-    np.testing.assert_array_equal(found.indices, [[2, 3], [0, 3], [0, 1], [0, 1]])
-    np.testing.assert_array_equal(found.distances, [[1.0, 4.0], [9.0, 25.0], [1.0, 16.0], [4.0, 25.0]])
-
-
-EYE = np.eye(4)
-
-
-@pytest.mark.parametrize(
-    "given, says",
-    [
-        ((EYE[:, :2], EYE[:3, :2].astype(int)), r"came with shapes \(4, 2\) and \(3, 2\)"),
-        ((EYE[:, :2], np.full((4, 2), 4)), "must be row numbers from 0 to 3"),
-        ((EYE[:, :2], EYE[:, :2]), "must be row numbers from 0 to 3"),
-        ((-EYE[:, :2], np.ones((4, 2), int)), r"must be numbers from 0 to 1e\+150"),
-        ((1e200 + EYE[:, :2], np.ones((4, 2), int)), r"must be numbers from 0 to 1e\+150"),
-        ((EYE[:, :1], np.arange(4)[:, None]), "without neighbours"),
-        (7, "came as int, but a sparse array"),
-    ],
-)
-def test_neighbours_that_do_not_fit_the_table_are_refused(given, says, rng):
-    with pytest.raises(mf.InputError, match=says):
-        mf.Observations(rng.random(4), ids=range(4), neighbours=given, name="ours")
-
-
-@pytest.mark.filterwarnings("ignore:.* has values that are not finite")
-def test_neighbours_beside_features_or_dropped_rows_are_refused(rng):
-    neighbours = (np.ones((4, 1)), np.array([[1], [0], [0], [0]]))
-    with pytest.raises(mf.InputError, match="with features and with neighbours"):
-        mf.Observations(rng.random(4), rng.random((4, 2)), ids=range(4), neighbours=neighbours)
-    with pytest.raises(mf.InputError, match="its neighbours are row numbers"):
-        mf.Observations([1.0, np.nan, 2.0, 3.0], ids=range(4), neighbours=neighbours, invalid="drop")
-
-
 def test_features_of_either_precision_are_not_copied(rng, tmp_path):
     for dtype in (np.float32, np.float64):
         features = rng.random((6, 2)).astype(dtype)
@@ -262,17 +199,3 @@ def test_a_search_by_torch_with_low_recall_warns(rng, monkeypatch):
     )
     with pytest.warns(mf.ManifuseWarning, match="of the true neighbours"):
         mf.Torch("cpu").search(clusters(rng, 0.0), Query(5, True), rng)
-
-
-@pytest.mark.parametrize("backend", [mf.Host(), mf.Torch("cpu")])
-def test_neighbours_named_twice_or_at_two_distances_make_a_symmetric_graph(backend, rng):
-    distances = rng.uniform(1.0, 2.0, (50, 3))
-    indices = (np.arange(50)[:, None] + np.array([1, -1, 1])) % 50
-    given = mf.Observations(rng.random(50), ids=range(50), neighbours=(distances, indices)).neighbours
-    assert given.indices.shape[1] == 2
-    assert (np.diff(np.sort(given.indices, axis=1)) > 0).all()
-    matrix = backend.graph(given, 2).affinity(np.zeros(50), np.inf).matrix().toarray()
-    np.testing.assert_array_equal(matrix, matrix.T)
-    nearest = np.minimum(distances[:, 0], distances[:, 2])
-    expected = np.minimum(nearest[0], distances[1, 1]) ** 2
-    assert given.distances[0][given.indices[0] == 1] == pytest.approx(expected)

@@ -222,10 +222,6 @@ def test_a_later_row_that_cannot_be_refined_is_refused(case, result):
     likely = mf.Observations(expit(case.main.scores), case.main.table, ids=ids, name="likely", scale="probability")
     with pytest.raises(mf.InputError, match="likely has scale='probability'"):
         mf.explain(result, "new3", later=likely)
-    after = np.roll(np.arange(160), -1)[:, None]
-    graph = mf.Observations(case.main.scores, ids=ids, name="graph", neighbours=(np.ones((160, 1)), after))
-    with pytest.raises(mf.InputError, match="graph came with neighbours"):
-        mf.explain(result, "new3", later=graph)
 
 
 def test_without_features_a_row_that_no_reference_knows_is_explained():

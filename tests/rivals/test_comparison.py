@@ -7,7 +7,6 @@ from scipy.special import softmax
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold
-from sklearn.neighbors import NearestNeighbors
 from tests.problems import draw as draw_scores
 from tests.test_classes import NAMES, draw
 
@@ -191,12 +190,6 @@ def test_methods_that_need_features_are_left_out_without_them():
     with pytest.warns(mf.ManifuseWarning, match=says):
         found = mf.rivals.compare(case.main, case.references, labels, library=pd)
     assert set(found["method"]) == {"refine", "alone", "impute_and_average", "impute_and_stack"}
-    neighbours = NearestNeighbors(n_neighbors=10).fit(case.truth[:, None]).kneighbors()
-    main = mf.Observations(case.main.scores, ids=case.main.keys, neighbours=neighbours, name="main")
-    few = case.references[0].take(np.arange(80))
-    with pytest.warns(mf.ManifuseWarning, match="smooth_alone, impute_and_average, impute_and_stack"):
-        found = mf.rivals.compare(main, [few], labels, library=pd)
-    assert set(found["method"]) == {"refine", "alone"}
 
 
 @pytest.mark.filterwarnings("ignore:ours has no features")

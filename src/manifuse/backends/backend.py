@@ -25,8 +25,8 @@ class StoredGraph(Saveable):
         Local scales, twice the mean squared distance to the neighbours, in the order of the table.
     neighbours : int
         Neighbours of every row (N).
-    standardised : bool or None
-        Whether the features were standardised before distances were taken; None if the neighbours were given.
+    standardised : bool
+        Whether the features were standardised before distances were taken.
     order : (n,) array of int or None
         The table's row of each row of ``weights``; None for the table's own order.
     """
@@ -34,7 +34,7 @@ class StoredGraph(Saveable):
     weights: SparseMatrix
     scales: FloatArray
     neighbours: int
-    standardised: bool | None
+    standardised: bool
     order: IndexArray | None
 
 
@@ -47,13 +47,13 @@ class FeatureGraph(ABC):
         Local scales, twice the mean squared distance to the neighbours.
     neighbours : int
         Neighbours of every row (N).
-    standardised : bool or None
-        Whether the features were standardised before distances were taken; None if the neighbours were given.
+    standardised : bool
+        Whether the features were standardised before distances were taken.
     """
 
     scales: FloatArray
     neighbours: int
-    standardised: bool | None
+    standardised: bool
 
     @abstractmethod
     def affinity(self, predictions: FloatArray, scale: float) -> Affinity:

@@ -114,14 +114,14 @@ class Neighbours:
         Squared distances to them.
     recall : float
         Share of the true neighbours found, in [0, 1]: 1 for exact search, else measured on a sample.
-    standardised : bool or None
-        Whether the features were standardised before distances were taken; None if the neighbours were given.
+    standardised : bool
+        Whether the features were standardised before distances were taken.
     """
 
     indices: IndexArray
     distances: FloatArray
     recall: float
-    standardised: bool | None
+    standardised: bool
 
 
 def warn_of_recall(recall: float, name: str) -> None:

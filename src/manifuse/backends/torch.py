@@ -125,7 +125,7 @@ class TensorGraph(FeatureGraph):
         ``W^x``.
     scales : (n,) array
     neighbours : int
-    standardised : bool or None
+    standardised : bool
     """
 
     torch: ModuleType
@@ -135,7 +135,7 @@ class TensorGraph(FeatureGraph):
     weights: Any
     scales: FloatArray
     neighbours: int
-    standardised: bool | None
+    standardised: bool
 
     @classmethod
     def of(cls, torch: ModuleType, device: Any, neighbours: Neighbours, count: int) -> TensorGraph:

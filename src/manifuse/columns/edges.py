@@ -35,10 +35,10 @@ class Joining(Saveable):
 
     @classmethod
     def of(cls, graph: FeatureGraph) -> Joining | None:
-        """Join rows as a graph does; None if it has no edges, or came as neighbours, whose features are not known."""
+        """Join rows as a graph does; None if it has no edges."""
         if not graph.neighbours:
             return None
-        return cls(graph.neighbours, graph.standardised is True, np.asarray(graph.scales))
+        return cls(graph.neighbours, graph.standardised, np.asarray(graph.scales))
 
 
 @dataclass(frozen=True, eq=False)

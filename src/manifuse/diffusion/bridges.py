@@ -208,7 +208,7 @@ class Bridges(Saveable):
 
 def graph_without_edges(rows: int) -> FeatureGraph:
     """Return the graph of a main table that needs none."""
-    return Host().restore(StoredGraph(sparse.csr_array((rows, rows)), np.ones(rows), 0, None, None))
+    return Host().restore(StoredGraph(sparse.csr_array((rows, rows)), np.ones(rows), 0, False, None))
 
 
 def _smooth(affinity: Affinity, predictions: FloatArray, step: float) -> Transport:

@@ -54,7 +54,7 @@ def _of_fit(setup: Setup, lessons: float) -> int:
     searched = problem.tables_with_graphs()
     count = max(choices(algorithm.neighbours))
     scalings = 1 if problem.is_large or not problem.bridged else len(choices(algorithm.standardised))
-    tables = sum(16 * len(table) * count for table in searched if table.neighbours is None)
+    tables = sum(16 * len(table) * count for table in searched)
     graphs = _of_edges(backend, rows, sum(choices(algorithm.neighbours)))
     search = max(0 if table.table is None else backend.search_bytes(table.table) for table in searched)
     # Edges as each end names them, then joined.

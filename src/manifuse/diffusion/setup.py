@@ -36,19 +36,17 @@ class Setup:
     own_graph: bool = False
 
     def search(self, table: Observations, *, standardised: bool, rng: np.random.Generator) -> Neighbours:
-        """Find the neighbours of every row of a table, or return those that it came with.
+        """Find the neighbours of every row of a table.
 
         Parameters
         ----------
         table : Observations
-            With features or neighbours.
+            With features.
         standardised : bool
             Whether features are standardised first.
         rng : numpy.random.Generator
             Draws the sample on which the recall is measured.
         """
-        if table.neighbours is not None:
-            return table.neighbours
         assert table.table is not None, "tables without a graph were refused"
         count = max(choices(self.algorithm.neighbours))
         return self.backend.search(table.table, Query(count, standardised, table.name, self.algorithm.search), rng)

@@ -60,10 +60,9 @@ def scalings_to_try(setup: Setup) -> tuple[Flags, ...]:
     """
     problem = setup.problem
     uniform = tuple((flag,) * (1 + len(problem.references)) for flag in choices(setup.algorithm.standardised))
-    given = [table.neighbours is not None for table in problem.tables_with_graphs()]
-    if all(given) or not problem.bridged:
+    if not problem.bridged:
         return uniform[:1]
-    if len(uniform) == 1 or not problem.is_large or any(given):
+    if len(uniform) == 1 or not problem.is_large:
         return uniform
     sample = replace(setup, problem=problem.sample(generator(setup.seed, Stream.SAMPLE)))
     chosen = choose_scaling(sample, uniform, alignments_and_chance(sample.problem, sample.seed))

@@ -160,8 +160,6 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> tuple[Refi
 
     A row that came again has another name. References know it by its id, so the ids of all rows are returned, too.
     """
-    if later.neighbours is not None:
-        raise InputError(f"{later.name} came with neighbours, which name its own rows; give features.")
     one = straightened_by(later.take(rows_of([row], later.keys, name=later.name)), result.main.straightening)
     main, (rows, known), asked = result.main, locate(one.keys, result.main.keys), str(one.keys[0])
     if known.all() and not changed_rows(one, main, rows, known).any():

@@ -26,10 +26,8 @@ def with_pairs(main: Observations, rows: Observations, references: Sequence[Obse
     Raises
     ------
     InputError
-        If rows that both have differ, their columns do, or one came with neighbours.
+        If rows that both have differ, or their columns do.
     """
-    if main.neighbours is not None or rows.neighbours is not None:
-        raise InputError("`pair_rows` came with neighbours, which name the rows of one table; give features.")
     demand_alike(rows, main)
     rows = with_features_of(rows, main)
     places, known = locate(rows.keys, main.keys)

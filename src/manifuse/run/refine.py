@@ -169,9 +169,6 @@ def fitted_part(
     tables, most = problem.tables_with_graphs(), method.fitted_rows
     if most is None or all(len(table) <= most for table in tables):
         return problem, score
-    if any(table.neighbours is not None for table in tables):
-        # Neighbours that came are row numbers of the whole table.
-        return problem, score
     labelled = None if score is None else score.rows
     part = problem.sample(generator(seed, Stream.FITTED), most, labelled)
     if is_constant(part.main.scores).all():

@@ -16,7 +16,6 @@ from manifuse.tables.classes import Classes
 from manifuse.tables.containers import demand_one_order, device_of, to_floats, to_keys
 from manifuse.tables.feature_names import names_of
 from manifuse.tables.frame_reading import ClassColumns, observe_frame
-from manifuse.tables.given import given_neighbours
 from manifuse.tables.origin import Origin
 from manifuse.tables.scales import Scale, checked_scale, from_points, points_of
 from manifuse.tables.straightening import Straightening, straightened_by
@@ -49,10 +48,6 @@ class Observations(Saveable):
         memory or on disk (``numpy.load(..., mmap_mode="r")``), are not copied, so do not change them.
     ids : (n,) array, series or sequence
         Names of the rows. No id may occur twice.
-    neighbours : (n, n) CSR array, or pair of (n, N) arrays, optional
-        The nearest neighbours of every row, in place of features, if you already have them. Give distances as from
-        scikit-learn's ``KNeighborsTransformer(mode="distance")``, or distances and row numbers as from
-        ``kneighbors``. If rows have different numbers of neighbours, the smallest number is used for all rows.
     name : str
         Name of the table in results and messages.
     feature_names : (d,) sequence of str, optional
@@ -73,7 +68,6 @@ class Observations(Saveable):
     classes : Classes or None
     table : (n, d) array or None
         The features, in single or double precision. An array that came in one of these is kept without a copy.
-    neighbours : Neighbours or None
     device : str or None
         The torch device of features or predictions that came as tensors outside of this machine's memory.
     keys : (n,) array of str
@@ -106,7 +100,6 @@ class Observations(Saveable):
         features: Any = None,
         *,
         ids: Any,
-        neighbours: Any = None,
         name: str = "table",
         feature_names: Sequence[str] | None = None,
         scale: Scale | None = None,
@@ -122,8 +115,6 @@ class Observations(Saveable):
         table = None if features is None else to_floats(features, what=f"The features of {name}", dimensions=2)
         keys = to_keys(ids, what=f"The id column of {name}")
         demand_one_order(f"Scores, features and ids of {name}", predictions, features, ids)
-        if table is not None and neighbours is not None:
-            raise InputError(f"{name} came with features and with neighbours; give one or the other.")
         for what, length in (("ids", len(keys)), ("feature rows", len(scores if table is None else table))):
             if length != len(scores):
                 raise InputError(f"{name} has {len(scores)} scores but {length} {what}; each row needs one of each.")
@@ -132,11 +123,6 @@ class Observations(Saveable):
         self.feature_names = names_of(features, feature_names, 0 if table is None else table.shape[1], name=name)
         kept = valid_rows(scores, table, name=name, drop=invalid == "drop", feature_names=self.feature_names)
         whole = len(kept) == len(scores)
-        if neighbours is not None and not whole:
-            raise InputError(
-                f"{name} has NaN or infinite scores, but its neighbours are row numbers, so rows cannot be dropped; "
-                "remove these rows from the scores and the neighbours."
-            )
         self.name = name
         self.scale: Scale = scale
         self.classes = None if classes is None else Classes.of(classes, scores.shape[1], name=name)
@@ -144,7 +130,6 @@ class Observations(Saveable):
         self.straightening: Straightening | None = None
         self.scores: FloatArray = points_of(self.came, scale, self.classes, kept, name=name)
         self.table: FloatArray | None = table if table is None or whole else table[kept]
-        self.neighbours = None if neighbours is None else given_neighbours(neighbours, len(scores), name=name)
         self.keys: NDArray[np.str_] = keys[kept]
         self.rows: IndexArray = kept
         self.device = device_of(features) or device_of(predictions)
@@ -209,8 +194,8 @@ class Observations(Saveable):
 
     @property
     def has_graph(self) -> bool:
-        """Whether the table has features or neighbours, from which a graph can be made."""
-        return self.table is not None or self.neighbours is not None
+        """Whether the table has features, from which a graph can be made."""
+        return self.table is not None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -218,8 +203,6 @@ class Observations(Saveable):
     def __repr__(self) -> str:
         width = 0 if self.table is None else self.table.shape[1]
         features = many(width, "feature") if width else "no features"
-        if self.neighbours is not None:
-            features = f"{self.neighbours.indices.shape[1]} neighbours each"
         classes = "" if self.classes is None else f"{len(self.classes)} classes, "
         return f"Observations({self.name!r}: {many(len(self), 'row')}, {classes}{features})"
 
@@ -234,7 +217,7 @@ class Observations(Saveable):
         return f"<p>{escape(repr(self))}</p>{as_html(Grid(heads, tuple(texts)))}"
 
     def to_record(self) -> dict[str, Any]:
-        """Return what a saved refinement keeps of it: not the neighbours that were given, nor the kind of array."""
+        """Return what a saved refinement keeps of it: not the kind of array."""
         return {
             "name": self.name,
             "came": self.came,
@@ -265,7 +248,6 @@ class Observations(Saveable):
 
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""
-        assert self.neighbours is None, "neighbours name all rows"
         taken = copy(self)
         taken.table = None if self.table is None else self.table[rows]
         taken.scores, taken.came, taken.keys = self.scores[rows], self.came[rows], self.keys[rows]
@@ -282,7 +264,7 @@ class Observations(Saveable):
         made.scores, made.came = np.concatenate([self.scores, more.scores]), np.concatenate([self.came, came])
         made.keys = np.append(self.keys, more.keys)
         made.table = None if self.table is None or more.table is None else np.vstack([self.table, more.table])
-        made.rows, made.neighbours, made.device = np.arange(len(made.scores)), None, None
+        made.rows, made.device = np.arange(len(made.scores)), None
         made.origin, made.ids = Origin.of(made.came), made.keys
         return made
 
