@@ -9,6 +9,7 @@ import numpy as np
 import manifuse as mf
 from manifuse.backends.backend import Backend
 from manifuse.evidence.gain import Gain
+from manifuse.tables.output import TableWriter
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,13 @@ def smooth_truth(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.nd
     features = rng.standard_normal((rows, 4))
     truth = features @ rng.standard_normal(4) / 2 + np.sin(2 * features[:, 0])
     return features, truth / truth.std()
+
+
+def write_table(path, columns, *, escape=False, classes=None):
+    """Write columns, the first of which are ids, as a result is written."""
+    with TableWriter(path, escape=escape, classes=classes) as writer:
+        writer.add(columns)
+        writer.finish()
 
 
 def write_tables(case: Latent) -> None:

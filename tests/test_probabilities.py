@@ -18,8 +18,7 @@ from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.reason import Reason
 from manifuse.report.refinement_statistics import Shift
 from manifuse.run import conclusion
-from manifuse.tables.output import write_table
-from tests.problems import draw, remade
+from tests.problems import draw, remade, write_table
 
 
 @pytest.fixture(scope="module")

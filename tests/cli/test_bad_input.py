@@ -900,7 +900,7 @@ def test_content_is_on_the_disk_before_the_file_gets_its_name(folder, monkeypatc
 
 
 def test_a_table_replaces_the_old_one_in_one_move(folder):
-    from manifuse.tables.output import write_table
+    from tests.problems import write_table
 
     os.link(folder / "main.csv", folder / "kept.csv")
     write_table(folder / "main.csv", {"id": np.array(["a"])})

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.problems import draw
+from tests.problems import draw, write_table
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.tables.output import write_table
 
 
 @pytest.fixture

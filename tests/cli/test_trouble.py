@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.printed import sentence_of
-from tests.problems import draw
+from tests.problems import draw, write_table
 
 import manifuse as mf
 from manifuse import files
@@ -25,7 +25,6 @@ from manifuse.run import file_runs as refine_module
 from manifuse.run.persistence import FORMAT
 from manifuse.tables import output as output_module
 from manifuse.tables import reading
-from manifuse.tables.output import write_table
 
 #: For each case: the exit status, and what the message contains.
 TROUBLE = {

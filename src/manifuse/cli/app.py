@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import warnings
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,22 +25,10 @@ from manifuse.grid import many
 if TYPE_CHECKING:
     from manifuse.run.refinement import Refinement
 
-#: The options that say which problem ``compare`` and ``explore`` look at.
-PROBLEM = (
-    "main",
-    "reference",
-    "labels",
-    "pairs",
-    "id",
-    "score",
-    "label",
-    "drop",
-    "features",
-    "classes",
-    "task",
-    "drop_invalid",
-    "config",
-)
+#: The options of ``refine`` that say what to do with a problem, and those that say which one, as ``compare`` and
+#: ``explore`` have them, too.
+WRITING = ("out", "save", "report", "backend", "same_target")
+PROBLEM = [each.name for each in fields(RefineOptions) if each.name not in WRITING]
 
 #: The exit status of a command that was asked to be strict, if there was a warning or the scores are unchanged.
 UNSURE = 3

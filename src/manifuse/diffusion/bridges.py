@@ -63,7 +63,7 @@ class NeighbourTables:
         """
         references: list[Neighbours | None] = [None] * len(setup.problem.references)
         for number, reference in setup.problem.bridged.items():
-            if not reference.table.has_graph:
+            if reference.table.table is None:
                 continue
             references[number] = setup.search(reference.table, standardised=standardised[1 + number], rng=rng)
         main = None

@@ -62,7 +62,7 @@ class ReferenceOpinion:
             return None
         values = fitted_model.said_by_references(np.array([place]))[:, numbers.index(number)]
         # The fit measured the rows of its graph or, without one, its pairs.
-        has_graph = self.table.has_graph and not self.known.all()
+        has_graph = self.table.table is not None and not self.known.all()
         measured = self.table.scores if has_graph else self.table.scores[self.rows[self.known]]
         log_ratios = Level.of(measured).undo(values)
         return told_of(self.table, np.exp(theirs.logarithms(log_ratios))).at(0)

@@ -10,13 +10,7 @@ from pathlib import Path
 
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning, pass_on
 from manifuse.files import check_folder_of, check_name, unfinished, writing
-from manifuse.run.apply_part import (
-    RefinedPart,
-    checked_parts,
-    compare_with_fitted,
-    is_compared_as_a_whole,
-    refine_part,
-)
+from manifuse.run.apply_part import RefinedPart, checked_parts, compare_with_fitted, refine_part
 from manifuse.run.engine import cluster
 from manifuse.run.refinement import Refinement
 from manifuse.tables.later_table import WINDOW, LaterTable
@@ -66,7 +60,7 @@ def apply_on_engine(
     # Workers may run in other folders.
     table = replace(table, given=os.path.abspath(table.given))
     total, read = table.open()
-    compared = is_compared_as_a_whole(table, total)
+    compared = total > ROWS
     jobs = [(first, ROWS) for first in range(0, max(total, 1), ROWS)]
     with unfinished(out.absolute().parent) as folder, cluster(engine, -1) as each:
         written = folder / "parts"
@@ -101,9 +95,7 @@ def write_part(
             warnings.simplefilter("always")
             _, read = table.open()
             window = read(first, count)
-            columns, part = refine_part(
-                result, window, drop_invalid=drop_invalid, is_window=True, first=first, compared=compared
-            )
+            columns, part = refine_part(result, window, drop_invalid=drop_invalid, compared=compared)
         with writing(folder.parent):
             (folder / f"part-{first // count:06d}.parquet").write_bytes(table_bytes(".parquet", columns))
     except ManifuseError as error:

@@ -55,26 +55,21 @@ class RefinedPart:
 
 
 def refine_part(
-    result: Refinement, table: Table, *, drop_invalid: bool, is_window: bool, first: int = 0, compared: bool = False
+    result: Refinement, table: Table, *, drop_invalid: bool, compared: bool
 ) -> tuple[dict[str, NDArray[Any]], RefinedPart]:
-    """Check and refine a part of a table, from its row ``first`` on; return its columns, and what became of it.
+    """Check and refine a part of a table; return its columns, and what became of it.
 
-    Of a window, ``drop_invalid`` may leave nothing; `tell_left_out` says in the end how many rows it left out. Of a
-    part that is ``compared``, all rows of the table are compared with the fitted ones together.
+    ``drop_invalid`` may leave nothing of it; `tell_left_out` says in the end how many rows it left out. Of a part that
+    is ``compared``, all rows of the table are compared with the fitted ones together.
     """
     demand_same_classes(table.name, table.class_names, result.main)
-    came, new = len(table), _observed(result, table, first, drop_invalid=drop_invalid, is_window=is_window)
+    came, new = len(table), _observed(result, table, drop_invalid=drop_invalid)
     columns = refined_columns(new, result.refine_later(new, compared=compared))
     rows, known = result.fitted_model.locate(new.keys)
     changed = changed_rows(new, result.fitted_model.main, rows, known)
     little = columns["support"] < LITTLE
     fitted, moved, weak = (int(np.count_nonzero(each)) for each in (known, changed, little))
-    return columns, RefinedPart(new.keys, fitted, moved, weak, came - len(new) if is_window else 0)
-
-
-def is_compared_as_a_whole(table: LaterTable, total: int) -> bool:
-    """Whether rows of a table are compared with the fitted ones all at once, because its parts may differ."""
-    return table.is_windowed and total > WINDOW
+    return columns, RefinedPart(new.keys, fitted, moved, weak, came - len(new))
 
 
 def apply_here(
@@ -82,20 +77,14 @@ def apply_here(
 ) -> Iterator[RefinedPart]:
     """Refine a table window by window, in this process. The output appears when all of it is there."""
     total, read = table.open()
-    compared = is_compared_as_a_whole(table, total)
+    # The parts of a table may differ, so all of them are compared with the fitted rows at once.
+    compared = total > WINDOW
     with TableWriter(out, escape=escape, classes=read(0, 0).classes) as writer:
 
         def parts() -> Iterator[RefinedPart]:
-            for first in range(0, max(total, 1), WINDOW if table.is_windowed else max(total, 1)):
+            for first in range(0, max(total, 1), WINDOW):
                 window = read(first, WINDOW)
-                columns, part = refine_part(
-                    result,
-                    window,
-                    drop_invalid=drop_invalid,
-                    is_window=table.is_windowed,
-                    first=first,
-                    compared=compared,
-                )
+                columns, part = refine_part(result, window, drop_invalid=drop_invalid, compared=compared)
                 writer.add(columns)
                 yield replace(part, total=total)
 
@@ -136,20 +125,13 @@ def compare_with_fitted(
     if not result.accepted:
         return
     places = np.linspace(0, max(0, total - ROWS_OF_LOOK), LOOKS).astype(int).tolist()
-    looked = [
-        _observed(result, read(first, min(ROWS_OF_LOOK, total)), first, drop_invalid=drop_invalid, is_window=True)
-        for first in places
-    ]
+    looked = [_observed(result, read(first, ROWS_OF_LOOK), drop_invalid=drop_invalid) for first in places]
     rows = reduce(Observations.followed_by, looked)
     if len(rows):
         result.fitted_model.compare_with_fitted(rows)
 
 
-def _observed(result: Refinement, table: Table, first: int, *, drop_invalid: bool, is_window: bool) -> Observations:
-    """Observations of a part of a table that begins at the row ``first``, as the fitted ones are measured."""
-    noun, number = table.counting
-    table = replace(table, counting=(noun, number + first))
-    if is_window and drop_invalid:
-        table = table.without_invalid()
-    new = table.observed(drop=drop_invalid, scale=result.main.scale)
-    return straightened_by(new, result.main.straightening)
+def _observed(result: Refinement, table: Table, *, drop_invalid: bool) -> Observations:
+    """Observations of a part of a table, as the fitted ones are measured."""
+    table = table.without_invalid() if drop_invalid else table
+    return straightened_by(table.observed(drop=False, scale=result.main.scale), result.main.straightening)

@@ -126,13 +126,8 @@ class LaterRows:
     @cached_property
     def _index(self) -> Index | None:
         """Of the fitted rows, as their graph compares them; None if no column needs it."""
-        if self.joining is None:
+        if self.joining is None or self.main.table is None:
             return None
-        if self.main.table is None:
-            raise InputError(
-                f"{self.main.name} was fitted on neighbours that were given, so later rows cannot be compared with "
-                "it; fit on features to apply to rows that come later."
-            )
         return Index.of(self.main.table, standardised=self.joining.standardised, name=self.main.name)
 
     @cached_property

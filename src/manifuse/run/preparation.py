@@ -96,10 +96,8 @@ def prepare(
 def needs_own_graph(problem: Problem, score: Score | None) -> bool:
     """Whether labels are worth a neighbour search that no bridge needs: features vary, and the search is quick."""
     main = problem.main
-    if score is None or problem.bridged or not main.has_graph:
+    if score is None or problem.bridged or main.table is None:
         return False
-    if main.table is None:
-        return True
     rows, columns = main.table.shape
     return float(rows) ** 2 * columns <= MOST_WORK and bool(means_and_deviations(main.table)[1].any())
 

@@ -1,4 +1,4 @@
-"""Tables of later rows in files, read window by window."""
+"""Tables of later rows in files, window by window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WINDOW = 1 << 17
 
 @dataclass(frozen=True)
 class LaterTable:
-    """A table in a file, as later rows are read from it: in windows if its format allows that.
+    """A table in a file, as later rows are read from it.
 
     Attributes
     ----------
@@ -40,18 +40,19 @@ class LaterTable:
 
     @property
     def is_windowed(self) -> bool:
-        """Whether it can be read in windows."""
+        """Whether its format allows to read some rows alone."""
         return os.path.isdir(self.given) or FORMATS.get(Path(self.given).suffix.lower()) in BY_COLUMN
 
     def open(self) -> tuple[int, Callable[[int, int], Table]]:
-        """Return the number of rows, and a function that reads some rows from a first one on.
-
-        A table that is not windowed is read at once, and only as a whole.
-        """
-        if not self.is_windowed:
-            table = read_table(self.given, features=self.features, fitted=self.fitted, columns=self.columns)
-            demand_there(self.drop, [table.called.drop])
-            return len(table), lambda first, count: table
-        rows, read = open_table(Path(self.given), self.features, self.fitted, self.columns)
+        """Return the number of rows, and a function that returns so many of them from a first one on."""
+        if self.is_windowed:
+            rows, read = open_table(Path(self.given), self.features, self.fitted, self.columns)
+        else:
+            rows, read = self._whole()
         demand_there(self.drop, [read(0, 1).called.drop])
         return rows, read
+
+    def _whole(self) -> tuple[int, Callable[[int, int], Table]]:
+        """Read all rows at once; see `open`."""
+        table = read_table(self.given, features=self.features, fitted=self.fitted, columns=self.columns)
+        return len(table), lambda first, count: table.part(range(first, min(first + count, len(table))))

@@ -192,11 +192,6 @@ class Observations(Saveable):
             invalid=invalid,
         )
 
-    @property
-    def has_graph(self) -> bool:
-        """Whether the table has features, from which a graph can be made."""
-        return self.table is not None
-
     def __len__(self) -> int:
         return len(self.scores)
 

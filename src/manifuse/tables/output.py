@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from importlib import import_module
 from os.path import realpath
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,46 +34,7 @@ def check_output(path: Path) -> None:
         )
 
 
-def write_table(
-    path: Path,
-    columns: Mapping[str, NDArray[Any]],
-    beside: Mapping[Path, Writer] | None = None,
-    *,
-    escape: bool = False,
-    classes: Mapping[str, str] | None = None,
-) -> None:
-    """Write a table, and other files beside it; either all of these files are written, or none.
-
-    The first column has the ids. With ``escape``, CSV has an apostrophe before ids and names of classes that a
-    spreadsheet would run as formulas. ``classes`` has the name of each class by that of its column.
-
-    Warns
-    -----
-    ManifuseWarning
-        If a spreadsheet would run ids or names of classes as formulas.
-    """
-    is_csv = FORMATS.get(path.suffix.lower()) == "csv"
-    texts = {
-        name: list(map(str, each.tolist())) for name, each in columns.items() if is_csv and each.dtype.kind in "OU"
-    }
-    risky = next((each for column in texts.values() for each in column if FORMULA.match(each)), None)
-    if risky is not None and escape:
-        escaped = {name: [f"'{each}" if FORMULA.match(each) else each for each in texts[name]] for name in texts}
-        ids = escaped.get(next(iter(columns)), [])
-        if len(set(ids)) < len(ids):
-            raise InputError(f"{path} would have equal ids with `escape_formulas`; write Parquet.")
-        columns = {**columns, **{name: np.array(column) for name, column in escaped.items()}}
-    elif risky is not None:
-        warn(
-            "formulas",
-            f"{path} has text such as {risky!r}, which a spreadsheet would run as a formula; if one is to open it, "
-            "write Parquet, or set `escape_formulas`.",
-        )
-    others = dict(beside or {})
-    write_together({**others, path: lambda file: file.write_bytes(table_bytes(path.suffix.lower(), columns, classes))})
-
-
-class TableWriter:
+class TableWriter(ExitStack):
     """Writes a table part by part. Parquet files are written in constant memory, all others at the end.
 
     No file appears before `finish`. Leaving the ``with`` block removes unfinished files.
@@ -81,8 +42,10 @@ class TableWriter:
     Parameters
     ----------
     path : Path
-    escape, classes
-        See `write_table`.
+    escape : bool
+        Whether CSV has an apostrophe before ids and names of classes that a spreadsheet would run as formulas.
+    classes : mapping of str to str, optional
+        The name of each class by that of its column.
 
     Attributes
     ----------
@@ -91,21 +54,15 @@ class TableWriter:
     """
 
     def __init__(self, path: Path, *, escape: bool = False, classes: Mapping[str, str] | None = None) -> None:
+        super().__init__()
         self._path = path
         self._escape, self._classes = escape, classes
         self._columns: list[Mapping[str, NDArray[Any]]] = []
         self._parts: list[Path] = []
-        self._opened = ExitStack()
         self.rows = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._opened.close()
-
     def add(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Add rows.
+        """Add rows; the first column has the ids.
 
         Raises
         ------
@@ -120,18 +77,46 @@ class TableWriter:
             if self._parts:
                 folder = self._parts[0].parent
             else:
-                folder = self._opened.enter_context(unfinished(Path(realpath(self._path)).parent))
+                folder = self.enter_context(unfinished(Path(realpath(self._path)).parent))
             self._parts.append(folder / f"{len(self._parts)}.parquet")
             self._parts[-1].write_bytes(table_bytes(".parquet", columns))
 
     def finish(self, beside: Mapping[Path, Writer] | None = None) -> None:
-        """Let the table appear, and other files beside it; either all of them are written, or none."""
-        others = dict(beside or {})
-        if self._parts:
-            write_together({**others, self._path: self._join})
-            return
-        whole = {name: np.concatenate([part[name] for part in self._columns]) for name in self._columns[0]}
-        write_table(self._path, whole, others, escape=self._escape, classes=self._classes)
+        """Let the table appear, and other files beside it; either all of them are written, or none.
+
+        Warns
+        -----
+        ManifuseWarning
+            If a spreadsheet would run ids or names of classes as formulas.
+        """
+        write_together({**(beside or {}), self._path: self._join if self._parts else self._writer_of_all()})
+
+    def _writer_of_all(self) -> Writer:
+        """Return a function that writes all rows that were added."""
+        ending = self._path.suffix.lower()
+        columns = {name: np.concatenate([part[name] for part in self._columns]) for name in self._columns[0]}
+        if FORMATS.get(ending) == "csv":
+            columns |= self._texts(columns)
+        return lambda file: file.write_bytes(table_bytes(ending, columns, self._classes))
+
+    def _texts(self, columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Return columns of text as a spreadsheet may open them; warn of formulas, or escape them."""
+        texts = {name: list(map(str, each.tolist())) for name, each in columns.items() if each.dtype.kind in "OU"}
+        risky = next((each for column in texts.values() for each in column if FORMULA.match(each)), None)
+        if risky is None:
+            return {}
+        if not self._escape:
+            warn(
+                "formulas",
+                f"{self._path} has text such as {risky!r}, which a spreadsheet would run as a formula; if one is to "
+                "open it, write Parquet, or set `escape_formulas`.",
+            )
+            return {}
+        escaped = {name: [f"'{each}" if FORMULA.match(each) else each for each in texts[name]] for name in texts}
+        ids = escaped.get(next(iter(columns)), [])
+        if len(set(ids)) < len(ids):
+            raise InputError(f"{self._path} would have equal ids with `escape_formulas`; write Parquet.")
+        return {name: np.array(column) for name, column in escaped.items()}
 
     def _join(self, file: Path) -> None:
         polars = import_module("polars")

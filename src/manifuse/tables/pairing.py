@@ -182,7 +182,7 @@ def demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
         warn(
             "few_pairs", f"{table.name} shares only {pairs} ids with {main.name}; fewer than {FEW_PAIRS} rarely help."
         )
-    if pairs < len(main) and not main.has_graph:
+    if pairs < len(main) and main.table is None:
         raise InputError(
             f"{table.name} shares {pairs} of {len(main)} ids with {main.name}, whose other rows need features to be "
             f"compared with these, but {main.name} came without; give its features, or give {table.name} scores of "

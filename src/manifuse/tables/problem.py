@@ -65,7 +65,7 @@ class Reference:
         warn_of_spelling(main, table, len(main_rows))
         if table.classes is None:
             # Without a graph, only its scores at the pairs are used.
-            used = np.arange(len(table)) if table.has_graph else reference_rows
+            used = reference_rows if table.table is None else np.arange(len(table))
             warn_of_far(f"scores of {table.name}", table.scores[used], table.keys[used])
         turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=coupled)
         if idle is not None:
@@ -96,7 +96,7 @@ class Reference:
     @property
     def is_looked_up(self) -> bool:
         """Whether its scores are found by id, because it came without features or knows all main rows."""
-        return self.is_coupled or not self.table.has_graph
+        return self.is_coupled or self.table.table is None
 
     @property
     def lookup(self) -> Lookup | None:
@@ -137,14 +137,11 @@ class Problem:
     references : tuple of Reference
     start : (n,) or (n, c) array
         The main predictor on the manifold, ``unit(f(0))``, as it came or as labels and references changed it.
-    units : Level
-        Of the main predictor's scores.
     """
 
     main: Observations
     references: tuple[Reference, ...]
     start: FloatArray
-    units: Level
 
     @classmethod
     def of(cls, main: Observations, references: Sequence[Observations], *, needed: bool = True) -> Problem:
@@ -175,12 +172,12 @@ class Problem:
         paired = tuple(Reference.of(main, table) for table in references)
         for table in (main, *references):
             warn_of_far_features(table)
-        return cls(
-            main,
-            paired,
-            on_sphere(main.scores),
-            Level.of(main.scores),
-        )
+        return cls(main, paired, on_sphere(main.scores))
+
+    @cached_property
+    def units(self) -> Level:
+        """Mean and deviation of the main predictor's scores."""
+        return Level.of(self.main.scores)
 
     @property
     def bridged(self) -> dict[int, Reference]:
@@ -190,7 +187,7 @@ class Problem:
     def tables_with_graphs(self) -> list[Observations]:
         """The main table, and the references with features that a bridge carries."""
         bridged = [reference.table for reference in self.bridged.values()]
-        return [self.main, *(table for table in bridged if table.has_graph)]
+        return [self.main, *(table for table in bridged if table.table is not None)]
 
     @property
     def is_large(self) -> bool:
@@ -205,7 +202,7 @@ class Problem:
         """Return the same problem with scores that are straightened: those of references, and of the main table."""
         main = straightened(self.main) if with_main else self.main
         references = tuple(reference.straightened(main) for reference in self.references)
-        return Problem(main, references, on_sphere(main.scores), Level.of(main.scores))
+        return Problem(main, references, on_sphere(main.scores))
 
     def starting_from(self, scores: FloatArray) -> Problem:
         """Return the same problem with other scores to start from, in any shape; the units stay."""
@@ -215,8 +212,8 @@ class Problem:
         """Return the problem of a sample of every table, by default of `SAMPLED` rows; see `sample_rows`."""
         size = SAMPLED if size is None else size
         tables = [reference.table for reference in self.references]
-        bare = [not table.has_graph for table in tables]
+        bare = [table.table is None for table in tables]
         rows, chosen = sample_rows(self.main, tables, bare, size, rng, labelled)
         main = self.main.take(rows)
         references = tuple(each.part(main, there) for each, there in zip(self.references, chosen, strict=True))
-        return Problem(main, references, on_sphere(self.start[rows]), Level.of(main.scores))
+        return Problem(main, references, on_sphere(self.start[rows]))

@@ -167,9 +167,9 @@ def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, st
     source: NDArray[Any] | FileFeatures | None = None
     if names:
         source = file.take_matrix(names) if file.is_read else FileFeatures(file, names)
-    counting = counting_in(file.path)
+    noun, line = counting_in(file.path)
     called = TableColumns(file.theirs["id"], file.theirs.get("score", "score"), tuple(classes), tuple(file.dropped))
-    return Table(file.path.stem, ids, scores, source, names or None, classes, counting, called)
+    return Table(file.path.stem, ids, scores, source, names or None, classes, (noun, line + file.first), called)
 
 
 def read_features(path: Path) -> NDArray[Any]:
