@@ -34,7 +34,7 @@ def test_the_parts_are_own_scores_features_and_references(rows, covariance):
     median = np.median(squares[np.triu_indices(80, 1)])
     np.testing.assert_allclose(wide, np.exp(-squares / (FEATURE_WIDTHS[0] * median)), atol=1e-9)
     variances = np.arange(1.0, 10.0)
-    total = covariance.between(points, points, variances)
+    total = weighed(covariance.each(points, points), variances)
     np.testing.assert_allclose(total, np.tensordot(variances, np.array(matrices), axes=1))
     np.testing.assert_allclose(weighed(covariance.own(points), variances), np.diag(total))
 
@@ -45,7 +45,7 @@ def test_a_lesson_is_the_posterior_of_the_sum_of_its_parts(rows, covariance, rng
     found = learn(covariance, rows.take(taught), targets, expected[taught])
     lesson = found.lesson
     points = covariance.points(rows)
-    prior = covariance.between(points, points, lesson.variances[:-1]) + FLAT * (1.0 + expected @ expected.T)
+    prior = weighed(covariance.each(points, points), lesson.variances[:-1]) + FLAT * (1.0 + expected @ expected.T)
     observed = prior[:30, :30] + lesson.variances[-1] * np.eye(30)
     values, variances = lesson.predict(rows, expected)
     np.testing.assert_allclose(values, prior[:, :30] @ np.linalg.solve(observed, targets), atol=1e-7)

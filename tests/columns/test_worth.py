@@ -4,7 +4,8 @@ import numpy as np
 from tests.problems import smooth_truth
 
 import manifuse as mf
-from manifuse.columns import worth
+from manifuse.columns.covariance import Covariance
+from manifuse.columns.view import View
 from manifuse.evidence.accuracy import ranking_accuracy
 
 
@@ -27,29 +28,17 @@ def test_the_worth_of_all_references_is_what_labels_miss_without_them():
     assert abs(np.mean(reported) - np.mean(true)) < 1.3
 
 
-def test_rows_are_as_alike_without_a_copy_of_a_reference(monkeypatch):
+def test_rows_are_as_alike_without_a_copy_of_a_reference():
     """Products and distances of scores grow with the number of references, and their units with them."""
-    made = []
-
-    class Recorded(worth._Anew):
-        def __init__(self, *given):
-            super().__init__(*given)
-            made.append(self)
-
-    monkeypatch.setattr(worth, "_Anew", Recorded)
     rng = np.random.default_rng(0)
-    features, truth = smooth_truth(rng, 200)
-    ours = mf.Observations(truth + rng.standard_normal(200), features, ids=range(200), name="ours")
-    said = truth[:80] + 0.5 * rng.standard_normal(80)
-    copies = [
-        mf.Observations(said + 1e-8 * rng.standard_normal(80), ids=range(80), name=f"copy {number}")
-        for number in range(3)
-    ]
-    mf.refine(ours, copies, mf.RankLabels(np.arange(80, 140), truth[80:140]), rng=0)
-    (anew,) = made
-    rows, lesson = anew._rows, anew.learned.lesson
-    points = lesson.covariance.points(rows)
-    expected = lesson.covariance.between(points, points, lesson.variances[:-1])
-    np.testing.assert_allclose(anew._covariance((0, 1, 2)), expected, rtol=1e-12)
-    np.testing.assert_allclose(anew._covariance((0, 2)), expected, atol=1e-6)
-    assert not np.allclose(anew._covariance(()), expected, rtol=1e-2)
+    said, own = rng.standard_normal((60, 1, 1)), {"own": rng.standard_normal((60, 1))}
+    rows, few = (
+        View(rng.standard_normal((60, 0)), {**own, "references": np.repeat(said, count, axis=1)}, np.ones((60, count)))
+        for count in (3, 2)
+    )
+    covariance = Covariance.of(rows, np.arange(60), "ours", references=True)
+    whole, less = (
+        each.matrices(each.points(some)) for each, some in ((covariance, rows), (covariance.of_some(2 / 3), few))
+    )
+    np.testing.assert_allclose(less, whole, atol=1e-12)
+    assert not np.allclose(covariance.matrices(covariance.points(few)), whole, rtol=1e-2)

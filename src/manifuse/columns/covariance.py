@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -147,9 +147,15 @@ class Covariance(Saveable):
             found[number] = matrix
         return found
 
-    def between(self, points: Sequence[FloatArray], others: Sequence[FloatArray], variances: FloatArray) -> FloatArray:
-        """The sum of the matrices times their variances (k,), shape (q, l)."""
-        return weighed(self.each(points, others), variances)
+    def of_some(self, share: float) -> Covariance:
+        """The same for rows with a ``share`` of the references.
+
+        Products and squared distances of scores grow with the number of references, and so do their units.
+        """
+        parts = (
+            replace(part, unit=share * part.unit) if part.source == OF_REFERENCES else part for part in self.parts
+        )
+        return replace(self, parts=tuple(parts))
 
     def own(self, points: Sequence[FloatArray]) -> list[FloatArray]:
         """Variances of rows, matrix by matrix, each (q,)."""

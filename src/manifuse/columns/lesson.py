@@ -158,6 +158,7 @@ def learn(
     targets: FloatArray,
     expected: FloatArray,
     contrasts: FloatArray | None = None,
+    variances: FloatArray | None = None,
 ) -> RefittableLesson:
     """Learn functions from what was observed of a few rows.
 
@@ -173,6 +174,8 @@ def learn(
     contrasts : (p, l) array, optional
         Every observation is a difference of the rows' values; these are the coefficients. By default every observation
         is the value of one row.
+    variances : (k + 1,) array, optional
+        Of the matrices of the covariance, and of the noise. By default those that make the observations most probable.
     """
     points = covariance.points(rows)
     parts = covariance.matrices(points)
@@ -182,8 +185,9 @@ def learn(
         # Part by part, because what stands between takes as much memory again.
         observed = np.array([contrasts @ part @ contrasts.T for part in parts])
         fixed = contrasts @ flat @ contrasts.T
-    few = drawn(len(targets), DECIDING)
-    variances = fit_variances(observed[:, few][:, :, few], fixed[np.ix_(few, few)], targets[few])
+    if variances is None:
+        few = drawn(len(targets), DECIDING)
+        variances = fit_variances(observed[:, few][:, :, few], fixed[np.ix_(few, few)], targets[few])
     inverse = np.linalg.inv(covariance_of(observed, fixed, variances))
     crossing = np.tensordot(variances[:-1], parts, axes=1) + flat
     prior = np.diag(crossing).copy()

@@ -8,25 +8,22 @@ Both sides of a comparison leave out the diffusion.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.column import FittedViews, Mixed
-from manifuse.columns.covariance import OF_REFERENCES, Covariance
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
-from manifuse.columns.learned import Learned, teach
-from manifuse.columns.lesson import DECIDING, FLAT
+from manifuse.columns.learned import teach
+from manifuse.columns.lesson import DECIDING, learn
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import HeldOutScores
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.gain import Gain
 from manifuse.kernels.arrays import FloatArray, drawn
-from manifuse.kernels.gaussian_process import predict_without
 from manifuse.tables.level import Level
 
 
@@ -39,14 +36,13 @@ def worths_by_labels(
         return {}, None
     count = len(found.labels.score.observations())
     labels = found.labels if count <= DECIDING else found.labels.only(drawn(count, DECIDING))
-    anew = _Anew(found, found.columns.learned, labels, found.columns.taught)
     everything = tuple(range(len(numbers)))
-    whole = honest.scored.found(anew.taught(everything))
+    whole = honest.scored.found(_taught_by(found, labels, everything))
 
     def loss(kept: Sequence[int]) -> Gain:
-        return labels.score.gain(honest.scored.found(anew.taught(kept)), whole, labels.folds)
+        return labels.score.gain(honest.scored.found(_taught_by(found, labels, kept)), whole, labels.folds)
 
-    trials = found.known.trials["taught"] if labels is found.labels else anew.taught(everything)
+    trials = found.known.trials["taught"] if labels is found.labels else _taught_by(found, labels, everything)
     # Both are calibrated without the labels of a fold, because each has a calibration of its own.
     taught = _held_out(given, found.columns.taught, trials, labels)
     alone = labels.score.gain(_without_references(given, found, labels), taught, labels.folds)
@@ -80,70 +76,23 @@ def _own_alone(rows: View) -> View:
     return replace(rows, columns={**rows.columns, **columns})
 
 
-@dataclass(frozen=True, eq=False)
-class _Anew:
-    """What would be known of held-out labelled rows from some of the references alone.
-
-    Attributes
-    ----------
-    found : RunOutputs
-    learned : Learned
-    labels : Labels
-        At most `DECIDING` observations.
-    mixed : Mixed
-        Of what was expected and learned.
-    """
-
-    found: RunOutputs
-    learned: Learned
-    labels: Labels
-    mixed: Mixed
-
-    @cached_property
-    def _rows(self) -> View:
-        return self.found.known.held_out.take(self.labels.score.rows)
-
-    @cached_property
-    def _fixed(self) -> FloatArray:
-        """What does not read references, of the covariance of the labelled rows (l, l)."""
-        lesson = self.learned.lesson
-        covariance = Covariance(tuple(part for part in lesson.covariance.parts if part.source != OF_REFERENCES))
-        points = covariance.points(self._rows)
-        return covariance.between(points, points, lesson.variances[: covariance.count])
-
-    def _covariance(self, kept: Sequence[int]) -> FloatArray:
-        """Of the labelled rows (l, l), by the references ``kept`` and without the others."""
-        lesson, scores = self.learned.lesson, self._rows["references"]
-        # Products and squared distances grow with the number of references, and so do their units.
-        share = len(kept) / scores.shape[1]
-        parts = [part for part in lesson.covariance.parts if part.source == OF_REFERENCES]
-        if not parts or not share:
-            return self._fixed
-        covariance = Covariance(tuple(replace(part, unit=share * part.unit) for part in parts))
-        points = covariance.points(self._rows.with_column("references", scores[:, list(kept)]))
-        return self._fixed + covariance.between(points, points, lesson.variances[-1 - covariance.count : -1])
-
-    def _expected(self, kept: Sequence[int]) -> FloatArray:
-        """What would be expected of the labelled rows (l, c)."""
-        column = self.found.columns.expected
-        left = np.where(np.isin(np.arange(len(column.pulls)), kept), column.pulls, 0.0)
-        return Expected.measured(self.found.known.held_out, left, column.covered).at(self._rows)
-
-    def taught(self, kept: Sequence[int]) -> FloatArray:
-        """What would be taught of the labelled rows (r, l, c), by the references ``kept``."""
-        score, expected = self.labels.score, self._expected(kept)
-        crossing = self._covariance(kept) + FLAT * (1.0 + expected @ expected.T)
-        prior, observed, contrasts = np.diag(crossing), crossing, score.contrasts()
-        if contrasts is not None:
-            observed, crossing = contrasts @ crossing @ contrasts.T, crossing @ contrasts.T
-        noise = self.learned.lesson.variances[-1]
-        inverse = np.linalg.inv(observed + noise * np.eye(len(observed)))
-        calibrated = self.found.columns.calibrated
-        beyond = expected if calibrated is None else calibrated.calibrate(expected)
-        targets, made = score.observations(), []
-        for trial, unseen in enumerate(self.labels.unseen):
-            folds = self.labels.folds.rows(trial)
-            values, _ = predict_without(inverse, targets, crossing, prior.copy(), folds, unseen)
-            made.append(self.mixed.mix(beyond, self.learned.level.apply(values)))
-        mixed = np.array(made)
-        return mixed if isinstance(self.mixed.level, Level) else self.mixed.level.apply(mixed)
+def _taught_by(found: RunOutputs, labels: Labels, kept: Sequence[int]) -> FloatArray:
+    """What would be taught of the labelled rows (r, l, c), by the references ``kept`` and without the others."""
+    columns, score = found.columns, labels.score
+    learned, mixed, expectation = columns.learned, columns.taught, columns.expected
+    assert learned is not None, "labels taught"
+    assert mixed is not None, "labels taught"
+    pulls = np.where(np.isin(np.arange(len(expectation.pulls)), kept), expectation.pulls, 0.0)
+    rows = found.known.held_out.take(score.rows)
+    expected = Expected.measured(found.known.held_out, pulls, expectation.covered).at(rows)
+    some = rows.with_column("references", rows["references"][:, list(kept)])
+    covariance = learned.lesson.covariance.of_some(len(kept) / len(pulls))
+    variances = learned.lesson.variances
+    lesson = learn(covariance, some, score.observations(), expected, score.contrasts(), variances)
+    beyond = expected if columns.calibrated is None else columns.calibrated.calibrate(expected)
+    made = []
+    for trial, unseen in enumerate(labels.unseen):
+        values, _ = lesson.without(labels.folds.rows(trial), unseen)
+        made.append(mixed.mix(beyond, learned.level.apply(values)))
+    taught = np.array(made)
+    return taught if isinstance(mixed.level, Level) else mixed.level.apply(taught)
