@@ -15,7 +15,7 @@ from manifuse.cli.app import main as command
 from manifuse.cli.explore_command import explore_files
 from manifuse.columns.run_order import refine_columns
 from manifuse.columns.view import View
-from manifuse.evidence.class_score import LogLoss, temperature_of, tempered_without
+from manifuse.evidence.class_score import LogLoss, calibrated_without, temperature_of
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.verdict import Verdict
@@ -418,18 +418,24 @@ def test_what_is_learned_of_rows_that_taught_is_what_is_learned_of_later_rows():
     assert (variances[fold] > 0).all()
 
 
+def temperature(log_ratios, score):
+    return 0.0, temperature_of(log_ratios, score)
+
+
 def test_no_label_tempers_its_own_row(rng):
     classes = Classes(("a", "b", "c"))
     log_ratios, truth = rng.standard_normal((3, 20, 2)), rng.integers(0, 3, 20)
     folds = [np.arange(first, 20, 4) for first in range(4)]
     changed = np.where(np.arange(20) == 5, (truth + 1) % 3, truth)
     before, after = (
-        tempered_without(log_ratios, LogLoss(np.arange(20), each, classes), folds) for each in (truth, changed)
+        calibrated_without(log_ratios, LogLoss(np.arange(20), each, classes), folds, temperature)
+        for each in (truth, changed)
     )
     np.testing.assert_array_equal(after[:, folds[1]], before[:, folds[1]])
     assert (after[:, folds[0]] != before[:, folds[0]]).all()
     one_class = LogLoss(np.arange(20), np.where(np.arange(20) < 19, 0, 1), classes)
-    np.testing.assert_array_equal(tempered_without(log_ratios, one_class, [np.array([19])])[:, 19], log_ratios[:, 19])
+    unsaid = calibrated_without(log_ratios, one_class, [np.array([19])], temperature)
+    np.testing.assert_array_equal(unsaid[:, 19], log_ratios[:, 19])
 
 
 def test_the_temperature_is_the_most_probable_one(rng):

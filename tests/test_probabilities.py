@@ -101,7 +101,7 @@ def test_labels_of_0_and_1_calibrate_them_without_changing_their_order(case, tmp
 
 def test_the_log_loss_after_is_of_labels_that_are_held_out(case, monkeypatch):
     main, labels = risks(case)
-    monkeypatch.setattr(conclusion, "calibrated_without", lambda odds, risks, folds: np.zeros_like(odds))
+    monkeypatch.setattr(conclusion, "calibrated_without", lambda odds, *given: np.zeros_like(odds))
     assert mf.refine(main, case.references, labels, rng=0).log_loss.after == pytest.approx(np.log(2.0))
 
 
@@ -125,20 +125,18 @@ def test_the_log_loss_after_is_that_of_labels_that_did_not_calibrate(rng):
     """Scores that say nothing: a line over all labels would find something in them."""
     losses = []
     for _ in range(20):
-        odds, truth = 2.0 * rng.standard_normal((1, 20)), np.tile([0.0, 1.0], 10)
+        odds, truth = 2.0 * rng.standard_normal((1, 20, 1)), np.tile([0.0, 1.0], 10)
         score = risks_of(GradedRanking(np.arange(20), truth), "probability")
-        judged = calibrated_without(odds, score, np.arange(20).reshape(10, 2))
+        judged = calibrated_without(odds, score, np.arange(20).reshape(10, 2), line_of)
         offset, slope = line_of(odds, score)
         seen = offset + slope * odds
-        fresh = offset + slope * 2.0 * rng.standard_normal((1, 2000))
+        fresh = offset + slope * 2.0 * rng.standard_normal((1, 2000, 1))
         others = risks_of(GradedRanking(np.arange(2000), np.tile([0.0, 1.0], 1000)), "probability")
-        losses.append(
-            [score.measured(judged[..., None]), score.measured(seen[..., None]), others.measured(fresh[..., None])]
-        )
+        losses.append([score.measured(judged), score.measured(seen), others.measured(fresh)])
     honest, optimistic, elsewhere = np.mean(losses, axis=0)
     assert optimistic < elsewhere - 0.01
     assert abs(honest - elsewhere) < 0.05
-    one_kind = calibrated_without(odds[:, :2], score.of_observations(np.arange(2)), [np.array([0])])
+    one_kind = calibrated_without(odds[:, :2], score.of_observations(np.arange(2)), [np.array([0])], line_of)
     np.testing.assert_array_equal(one_kind[:, 0], odds[:, 0])
 
 
@@ -146,10 +144,10 @@ def test_the_line_that_calibrates_is_the_most_probable_one(rng):
     odds = 3.0 * rng.standard_normal((2, 5000))
     drawn = (rng.uniform(size=5000) < expit(0.7 + 0.4 * odds[0])).astype(float)
     score = risks_of(GradedRanking(np.arange(5000), drawn), "probability")
-    assert line_of(odds[:1], score) == pytest.approx((0.7, 0.4), abs=0.05)
+    assert line_of(odds[:1, :, None], score) == pytest.approx((0.7, 0.4), abs=0.05)
     # The prior: of one label of each kind, the derivative of both together is 0.
     few = risks_of(GradedRanking(np.arange(2), np.array([0.0, 1.0])), "probability")
-    offset, slope = line_of(np.array([[-1.0, 1.0]]), few)
+    offset, slope = line_of(np.array([[[-1.0], [1.0]]]), few)
     assert offset == pytest.approx(0.0, abs=1e-4)
     assert 10.0 * np.log(slope) == pytest.approx(2.0 * slope * expit(-slope), abs=1e-3)
     for scale, grades in (("score", drawn), ("probability", 2.0 * drawn)):

@@ -159,6 +159,6 @@ def test_labels_fit_better_than_in_other_orders_if_they_have_to_do_with_a_classi
 def test_few_labels_that_are_all_right_steepen_no_line(count, least, most):
     truth = np.arange(count) % 2
     risks = LogLoss(np.arange(count), truth, Classes(("0", "1")))
-    offset, slope = line_of(np.where(truth, 2.0, -2.0)[None], risks)
+    offset, slope = line_of(np.where(truth, 2.0, -2.0)[None, :, None], risks)
     assert offset == pytest.approx(0.0, abs=1e-3)
     assert least < slope < most

@@ -15,8 +15,7 @@ ROWS = np.arange(60)
 
 
 def all_pairs(grades):
-    better, worse = np.nonzero(grades[:, None] > grades[None, :])
-    return PairedRanking(np.arange(len(grades)), better, worse)
+    return PairedRanking.of(*np.nonzero(grades[:, None] > grades[None, :]))
 
 
 @pytest.fixture
@@ -29,11 +28,12 @@ def test_graded_and_paired_ranking_agree_on_all_pairs(sample):
     grades, before, after = sample
     graded, paired = GradedRanking(ROWS, grades), all_pairs(grades)
     candidates = np.column_stack([before, after, grades, np.zeros(60)])
-    np.testing.assert_allclose(graded.evaluate(candidates), paired.evaluate(candidates), atol=1e-14)
+    np.testing.assert_allclose(graded.evaluate(candidates), paired.evaluate(candidates[paired.rows]), atol=1e-14)
     assert graded.evaluate(candidates)[2:].tolist() == [1.0, 0.5]
-    assert graded.gain(before, after).value == pytest.approx(paired.gain(before, after).value)
+    ends = before[paired.rows], after[paired.rows]
+    assert graded.gain(before, after).value == pytest.approx(paired.gain(*ends).value)
     # The graded form leaves out the correction for the squares of single pairs, which vanishes like 1 / rows.
-    errors = [score.gain(before, after).standard_error for score in (graded, paired)]
+    errors = [graded.gain(before, after).standard_error, paired.gain(*ends).standard_error]
     assert errors[0] == pytest.approx(errors[1], rel=0.1)
 
 
@@ -84,7 +84,7 @@ def test_errors_of_what_is_learned_in_folds_are_larger_than_those_of_its_rows():
 
 
 def test_disjoint_pairs_have_the_standard_error_of_independent_ones(rng):
-    score = PairedRanking(np.arange(80), np.arange(40), np.arange(40, 80))
+    score = PairedRanking(np.arange(80))
     before, after = rng.standard_normal((2, 80))
     correct = [(np.sign(values[:40] - values[40:]) + 1) / 2 for values in (before, after)]
     # One more pair is counted that only one of both puts right. The factor is of an error that 80 rows measure.
@@ -217,7 +217,7 @@ def test_ordered_pairs_are_held_out_by_blocks_of_rows(rng):
 
 @pytest.mark.parametrize("pairs", [10, 100, 1000])
 def test_one_pair_that_is_put_right_is_no_certain_gain(pairs):
-    score = PairedRanking(np.arange(2 * pairs), np.arange(pairs), np.arange(pairs, 2 * pairs))
+    score = PairedRanking(np.arange(2 * pairs))
     # All pairs are in the wrong order.
     before = np.repeat([-1.0, 1.0], pairs)
     for changed, certain in ((1, False), (8, True)):

@@ -10,7 +10,7 @@ import numpy as np
 from manifuse.columns.column import Mixed
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.view import LogRatios
-from manifuse.evidence.class_score import LogLoss, temperature_of, tempered_without
+from manifuse.evidence.class_score import LogLoss, calibrated_without, temperature_of
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
@@ -142,7 +142,11 @@ def _of_classes(
     units: Level, own: FloatArray, found: FloatArray, folds: Folds, score: LogLoss
 ) -> tuple[Scoring, FloatArray, FloatArray]:
     """Calibrate what was ``found`` (r, l, c), and own log-ratios, if that certainly makes them better."""
-    values, calibrated = (tempered_without(each, score, folds.rows(0)) for each in (found, own))
+
+    def line(log_ratios: FloatArray, others: LogLoss) -> tuple[float, float]:
+        return 0.0, temperature_of(log_ratios, others)
+
+    values, calibrated = (calibrated_without(each, score, folds.rows(0), line) for each in (found, own))
     units, own_scale = units.scaled(temperature_of(found, score)), 1.0
     if score.gain(own, calibrated, folds).is_certain:
         own, own_scale = calibrated, temperature_of(own, score)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -124,17 +124,6 @@ def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=TEMPERATURES, method="bounded", options={"xatol": PRECISION}).x))
 
 
-def tempered_without(log_ratios: FloatArray, score: LogLoss, folds: Sequence[IndexArray]) -> FloatArray:
-    """Calibrate log-ratios (..., l, k - 1) fold by fold, each by the temperature of the labels outside of it."""
-    calibrated = log_ratios.copy()
-    for fold in folds:
-        seen = np.setdiff1d(np.arange(len(score.rows)), fold)
-        others = score.only(seen)
-        if isinstance(others, LogLoss):  # Labels of one class say nothing.
-            calibrated[..., fold, :] *= temperature_of(log_ratios[..., seen, :], others)
-    return calibrated
-
-
 def risks_of(score: Score, scale: Scale) -> LogLoss | None:
     """The log loss of risks: of probabilities whose labels are all 0 or 1; None of other scores or labels."""
     if scale != "probability" or not isinstance(score, GradedRanking) or not np.isin(score.truth, (0.0, 1.0)).all():
@@ -143,7 +132,7 @@ def risks_of(score: Score, scale: Scale) -> LogLoss | None:
 
 
 def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:
-    """Offset and slope of the line that calibrates log-odds (r, l) of labelled rows in r trials (Platt 1999).
+    """Offset and slope of the line that calibrates log-odds (r, l, 1) of labelled rows in r trials (Platt 1999).
 
     Offset and logarithm of the slope have a prior of mean 0 and variance 1, so that few labels change little. That of
     a slope above 1 has the smaller variance of a temperature.
@@ -152,21 +141,26 @@ def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:
     def loss(line: FloatArray) -> float:
         calibrated = line[0] + np.exp(line[1]) * log_odds
         precisions = np.array([1.0, PRIOR_PRECISION if line[1] > 0 else 1.0])
-        return float(precisions @ line**2 / 2.0 - risks.log_likelihoods(calibrated[..., None]).mean(axis=0).sum())
+        return float(precisions @ line**2 / 2.0 - risks.log_likelihoods(calibrated).mean(axis=0).sum())
 
     offset, logarithm = minimize(loss, np.zeros(2), bounds=(OFFSETS, TEMPERATURES)).x
     return float(offset), float(np.exp(logarithm))
 
 
-def calibrated_without(log_odds: FloatArray, risks: LogLoss, folds: Sequence[IndexArray]) -> FloatArray:
-    """Calibrate log-odds (r, l) fold by fold, each by the line of the labels outside of it."""
-    calibrated = np.empty_like(log_odds)
+def calibrated_without(
+    log_ratios: FloatArray,
+    score: LogLoss,
+    folds: Sequence[IndexArray],
+    line: Callable[[FloatArray, LogLoss], tuple[float, float]],
+) -> FloatArray:
+    """Calibrate log-ratios (..., l, k - 1) fold by fold, each by the ``line`` of the labels outside of it."""
+    calibrated = log_ratios.copy()
     for fold in folds:
-        seen = np.setdiff1d(np.arange(log_odds.shape[1]), fold)
-        others = risks.only(seen)
-        # Labels of one kind say nothing.
-        offset, slope = line_of(log_odds[:, seen], others) if isinstance(others, LogLoss) else (0.0, 1.0)
-        calibrated[:, fold] = offset + slope * log_odds[:, fold]
+        seen = np.setdiff1d(np.arange(len(score.rows)), fold)
+        others = score.only(seen)
+        if isinstance(others, LogLoss):  # Labels of one class say nothing.
+            offset, slope = line(log_ratios[..., seen, :], others)
+            calibrated[..., fold, :] = offset + slope * log_ratios[..., fold, :]
     return calibrated
 
 

@@ -111,20 +111,15 @@ class PairedRanking(Score):
     Attributes
     ----------
     rows : (2 p,) array of int
-        The rows of every pair, so that a row may be there several times.
-    better, worse : (p,) array of int
-        Indices into ``rows``; each is in one pair.
+        The better row of every pair, then the worse ones. A row may be there several times.
     """
 
     rows: IndexArray
-    better: IndexArray
-    worse: IndexArray
 
     @classmethod
     def of(cls, better: IndexArray, worse: IndexArray) -> PairedRanking:
         """Take p pairs of rows."""
-        places = np.arange(len(better))
-        return cls(np.concatenate([better, worse]), places, len(better) + places)
+        return cls(np.concatenate([better, worse]))
 
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate predictions; see `Score.evaluate`."""
@@ -150,7 +145,7 @@ class PairedRanking(Score):
         proves nothing.
         """
         _, block = np.unique(blocks, return_inverse=True)
-        better, worse = block[self.better], block[self.worse]
+        better, worse = np.split(block, 2)
         two = better != worse
         ends = np.append(better, worse[two])
         shares = np.bincount(ends) / len(deviations)
@@ -175,34 +170,34 @@ class PairedRanking(Score):
         if held is Held.AT_RANDOM:
             names, block = np.unique(blocks, return_inverse=True)
             apart = rng.permutation(np.arange(len(names)) % BLOCKS)[block]
-        numbers = np.empty((1, len(self.rows)), dtype=np.intp)
-        numbers[0, self.better] = numbers[0, self.worse] = np.arange(len(self.better))
-        ends = np.column_stack([apart[self.better], apart[self.worse]])
+        ends = apart.reshape(2, -1).T
+        numbers = np.tile(np.arange(len(ends)), 2)[None]
         return Folds(numbers, held, blocks), [[np.flatnonzero(np.isin(ends, pair).any(axis=1)) for pair in ends]]
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take the pairs of which both rows are taken; see `Score.only`."""
-        both = np.isin(self.better, kept) & np.isin(self.worse, kept)
+        both = np.isin(np.arange(len(self.rows)), kept).reshape(2, -1).all(axis=0)
         return self.of_observations(np.flatnonzero(both)) if both.any() else None
 
     def of_observations(self, kept: IndexArray) -> Score:
         """Take some pairs; see `Score.of_observations`."""
-        return PairedRanking.of(self.rows[self.better[kept]], self.rows[self.worse[kept]])
+        return PairedRanking(self.rows.reshape(2, -1)[:, kept].ravel())
 
     def observations(self) -> FloatArray:
         """One for every pair: the better row is above the worse; see `Score.observations`."""
-        return np.ones((len(self.better), 1))
+        return np.ones((len(self.rows) // 2, 1))
 
     def contrasts(self) -> FloatArray:
         """Better less worse, for every pair; see `Score.contrasts`."""
-        pairs, made = np.arange(len(self.better)), np.zeros((len(self.better), len(self.rows)))
-        made[pairs, self.better], made[pairs, self.worse] = 1.0, -1.0
-        return made
+        pairs = np.eye(len(self.rows) // 2)
+        return np.hstack([pairs, -pairs])
 
     def ordered_pairs(self, most: int) -> tuple[IndexArray, IndexArray]:
         """The given pairs; see `Score.ordered_pairs`."""
-        few = drawn(len(self.better), most)
-        return self.better[few], self.worse[few]
+        pairs = len(self.rows) // 2
+        few = drawn(pairs, most)
+        return few, pairs + few
 
     def _correct(self, predictions: FloatArray) -> FloatArray:
-        return np.asarray((np.sign(predictions[self.better] - predictions[self.worse]) + 1.0) / 2.0)
+        better, worse = np.split(predictions, 2)
+        return np.asarray((np.sign(better - worse) + 1.0) / 2.0)

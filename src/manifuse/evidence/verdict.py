@@ -11,17 +11,8 @@ from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
 from manifuse.records import Saveable
 
-#: Reasons for which the main predictor comes back unchanged.
-UNCHANGED = (
-    Reason.NO_REFERENCE,
-    Reason.NO_GAIN,
-    Reason.REVERSED,
-    Reason.FEW_LABELS,
-    Reason.DIFFER,
-    Reason.OPPOSED,
-    Reason.NOT_SHOWN,
-    Reason.WORSE,
-)
+#: Reasons to take a refinement; for all others the main predictor comes back unchanged.
+TAKEN = (*YES, Reason.TAUGHT, Reason.UNGUARDED, Reason.PAIRS, Reason.UNITS, Reason.CALIBRATED)
 
 #: What a gain is taken to be before any label is seen, in its own standard errors.
 EXPECTED_GAIN = 0.5
@@ -57,7 +48,7 @@ class Verdict(Saveable):
     @classmethod
     def of(cls, reason: Reason, certainty: float = 1.0) -> Verdict:
         """Decide by the reason."""
-        return cls(reason not in UNCHANGED, reason, certainty)
+        return cls(reason in TAKEN, reason, certainty)
 
 
 def judge(

@@ -179,14 +179,15 @@ def _calibrated(
     # Where labels refuse, what was refused is measured.
     measured = refined if scored.certainty > 0 else honest.values
     if risks is not None:
-        offset, slope = line_of(refined, risks)
-        judged = calibrated_without(refined, risks, folds.rows(0))
+        log_odds = refined[..., None]
+        offset, slope = line_of(log_odds, risks)
+        judged = calibrated_without(log_odds, risks, folds.rows(0), line_of)
         scored, measured, refined = (
             scored.calibrated(offset, slope),
             offset + slope * measured,
             offset + slope * refined,
         )
-        risk = Accuracy("log_loss", *(risks.measured(each[..., None]) for each in (own, judged)))
+        risk = Accuracy("log_loss", *(risks.measured(each) for each in (own[:, None], judged)))
     # With few values scores may have stayed in their own units, and these errors are in those of the labels.
     # Probabilities of classes say themselves how sure they are.
     if not isinstance(score, LogLoss) and not (score.measure == "rmse" and honest.gain.is_of_few):
