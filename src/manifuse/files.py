@@ -118,14 +118,12 @@ def write_together(writes: Mapping[Path, Writer]) -> None:
     InputError
         If the system refuses.
     """
-    path = None
-    try:
-        with ExitStack() as opened:
-            targets = {path: Path(os.path.realpath(path)) for path in writes}
-            folders: dict[Path, Path] = {}
-            filled: list[tuple[Path, Path]] = []
-            for path, write in writes.items():
-                target = targets[path]
+    folders: dict[Path, Path] = {}
+    filled: list[tuple[Path, Path]] = []
+    with ExitStack() as opened:
+        for path, write in writes.items():
+            with writing(path):
+                target = Path(os.path.realpath(path))
                 if target.parent not in folders:
                     folders[target.parent] = opened.enter_context(unfinished(target.parent))
                 temporary = folders[target.parent] / f"{len(filled)}{path.suffix}"
@@ -135,12 +133,11 @@ def write_together(writes: Mapping[Path, Writer]) -> None:
                 # Without this, a loss of power may leave an empty file under a known name.
                 with temporary.open("r+b") as file:
                     os.fsync(file.fileno())
-                filled.append((temporary, target))
-            opened.enter_context(_all_or_none(filled))
-            for path, (temporary, target) in zip(writes, filled, strict=True):  # noqa: B007
+            filled.append((temporary, target))
+        opened.enter_context(_all_or_none(filled))
+        for path, (temporary, target) in zip(writes, filled, strict=True):
+            with writing(path):
                 temporary.replace(target)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({shorten(error)}); write elsewhere.") from None
 
 
 def check_writable(path: Path) -> None:

@@ -18,7 +18,7 @@ from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.errors import InputError, look_up
 from manifuse.files import shorten
 from manifuse.run.method import JointDiffusion, with_parameters
-from manifuse.tables.reading import check_size, demand_regular
+from manifuse.tables.reading import demand_memory, demand_regular
 
 Options = TypeVar("Options", bound=RefineOptions)
 
@@ -93,8 +93,8 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
         If the file cannot be read, is not valid TOML, has an unknown key, or a value has another type than its option.
     """
     demand_regular(path)
-    check_size(path, growth=4)
     try:
+        demand_memory(path, 4.0 * path.stat().st_size)
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name.") from None

@@ -21,7 +21,7 @@ from manifuse.run.persistence import check_model, model_writer
 from manifuse.run.refinement import Refinement
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
-from manifuse.tables.output import TableWriter, check_output
+from manifuse.tables.output import check_output
 from manifuse.tables.paths import check_paths
 from manifuse.tables.problem_files import Files
 
@@ -69,12 +69,7 @@ def run_refine(
         beside[options.report] = page_writer(page)
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
-    with TableWriter(options.out, escape=options.escape_formulas, classes=found.table.classes) as writer:
-        for part in found.parts():
-            writer.add(part)
-            tell(writer.rows, len(found.table))
-        writer.finish(beside)
-    return found.result, writer.rows
+    return found.result, found.write(options.out, beside, escape=options.escape_formulas, tell=tell)
 
 
 def _check_files(options: RefineOptions) -> None:

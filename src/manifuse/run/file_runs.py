@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from manifuse.backends.backend import Backend
 from manifuse.columns.refined_scores import refined_columns
 from manifuse.errors import demand
 from manifuse.evidence.labelled import score_of
-from manifuse.files import path_of
+from manifuse.files import Writer, path_of
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.run.apply_part import apply_here
 from manifuse.run.method import JointDiffusion
@@ -55,6 +55,22 @@ class RefinedFiles:
     table: Table
     references: list[Observations]
     is_sample: bool
+
+    def write(
+        self,
+        out: Path,
+        beside: Mapping[Path, Writer] | None = None,
+        *,
+        escape: bool = False,
+        tell: Callable[[int, int], None] = lambda done, total: None,
+    ) -> int:
+        """Write the refined table, and other files beside it; return the rows. ``tell`` is told how many are done."""
+        with TableWriter(out, escape=escape, classes=self.table.classes) as writer:
+            for part in self.parts():
+                writer.add(part)
+                tell(writer.rows, len(self.table))
+            writer.finish(beside)
+        return writer.rows
 
     def parts(self) -> Iterator[dict[str, NDArray[Any]]]:
         """Columns of the refined table: at once if all rows were fitted, else window by window."""
@@ -198,10 +214,7 @@ def refine_files(
     read = [path for path in (files.main, *files.references, files.labels, files.pairs) if path is not None]
     check_paths(read=read, written=(out,))
     found = run_files(files.read(), method, seed_of(rng), backend)
-    with TableWriter(out, escape=escape_formulas, classes=found.table.classes) as writer:
-        for part in found.parts():
-            writer.add(part)
-        writer.finish()
+    found.write(out, escape=escape_formulas)
     return found.result
 
 

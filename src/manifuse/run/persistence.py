@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -123,8 +122,6 @@ def load(path: Path | str) -> Refinement:
     nowhere.npz is not there; check the name.
     """
     path = Path(path_of(path))
-    if not os.path.lexists(path):
-        raise InputError(f"{path} is not there; check the name.")
     arrays = read_archive(path)
     try:
         plain = json.loads(bytes(arrays["plain"]))

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
-from manifuse.tables.reading import demand_memory, demand_regular, reading
+from manifuse.tables.paths import demand_file
+from manifuse.tables.reading import demand_memory, reading
 
 #: An archive whose arrays take more bytes than this must not be packed into less than so small a part of its size.
 LARGE, PACKED = 1 << 30, 200
@@ -30,7 +31,7 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
         If the file is damaged, is not an archive, contains Python objects, does not fit into memory, or packs far more
         than a table can hold.
     """
-    demand_regular(path)
+    demand_file(path)
     with reading(path, "a NumPy archive"):
         needed, packed, unpacked = 0.0, path.stat().st_size, 0
         with zipfile.ZipFile(path) as archive:
@@ -61,7 +62,7 @@ def read_array(path: Path) -> NDArray[Any]:
     InputError
         If the file is damaged, is not an array, contains Python objects, or does not fit into memory.
     """
-    demand_regular(path)
+    demand_file(path)
     with reading(path, "a NumPy array"), path.open("rb") as file:
         demand_memory(path, size_of_array(file, path.stat().st_size))
         file.seek(0)

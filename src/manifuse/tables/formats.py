@@ -20,7 +20,7 @@ from manifuse.tables.column_file import ENTRY, ColumnFile, open_by_column, open_
 from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.id_checks import demand_exact
 from manifuse.tables.paths import demand_file
-from manifuse.tables.reading import check_size, demand_memory, reading
+from manifuse.tables.reading import demand_memory, reading
 
 #: Endings with the names of the formats in polars, and the formats of which it can read single columns.
 FORMATS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}
@@ -67,7 +67,7 @@ def open_columns(path: Path, columns: ColumnNames = AS_USUAL) -> ColumnFile:
 
 
 def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:
-    check_size(path, growth=GROWTH)
+    demand_memory(path, GROWTH * path.stat().st_size)
     if form == "csv":
         separator, there = _header_of(path, columns)
         header = columns.ours(path, there)

@@ -102,14 +102,12 @@ def why_idle(
         sides = [(ours, theirs[:, table.classes.places_of(main.classes.names)])]
     # A few rows, or rows of which many are equal, may be alike by chance.
     can_tell = is_coupled or len(np.unique(ours, axis=0)) >= FEW_PAIRS
-    if can_tell and any(_are_alike(*each) and _are_alike(*_ranked(*each)) for each in sides):
+    if can_tell and any(
+        _are_alike(*each) and _are_alike(*(rankdata(side, axis=0) for side in each)) for each in sides
+    ):
         where = "" if is_coupled else ON_COMMON_ROWS
         return f"{table.name} repeats the scores of {main.name}{where} up to offset and scale; it gets weight 0."
     return None
-
-
-def _ranked(*sides: FloatArray) -> list[FloatArray]:
-    return [rankdata(side, axis=0) for side in sides]
 
 
 def _are_alike(ours: FloatArray, theirs: FloatArray) -> bool:

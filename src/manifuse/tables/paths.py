@@ -17,7 +17,7 @@ def demand_file(path: Path) -> None:
     Raises
     ------
     InputError
-        If there is no such file, it is empty, or its folder may not be read.
+        If there is no such file, it is a folder or empty, or its folder may not be read.
     """
     check_name(path)
     try:
@@ -26,9 +26,11 @@ def demand_file(path: Path) -> None:
         raise InputError(f"{path} cannot be found ({error.strerror}); check the name.") from None
     if size is None:
         demand_regular(path)
+        if path.is_dir():
+            raise InputError(f"{path} is a folder, but a file was expected; name the file.")
         raise InputError(f"{path} is not there; check the name.")
     if size == 0:
-        raise InputError(f"{path} is empty; a table needs a header and rows.")
+        raise InputError(f"{path} is empty; save it again, or check the name.")
 
 
 def files_in(given: Path | str) -> list[str]:

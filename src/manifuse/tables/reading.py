@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from manifuse.errors import InputError
@@ -44,25 +44,6 @@ def demand_regular(path: Path) -> None:
     """
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise InputError(f"{path} is a pipe or a device, but a file was expected; save it as a file.")
-
-
-def check_size(path: Path, *, growth: float = 1.0) -> None:
-    """Refuse a file that does not fit into memory, before any of it is read.
-
-    Parameters
-    ----------
-    path : Path
-        A path that cannot be looked at passes; its reader refuses it.
-    growth : float
-        Memory that reading takes, as a multiple of the size of the file.
-
-    Raises
-    ------
-    InputError
-        If reading takes more memory than is free.
-    """
-    with suppress(OSError):
-        demand_memory(path, growth * path.stat().st_size)
 
 
 def demand_memory(path: Path, needed: float) -> None:

@@ -24,7 +24,6 @@ from manifuse.tables.default_features import CHOOSE_IN_FILE, OF_FILE, TableHead,
 from manifuse.tables.feature_source import FileFeatures
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
-from manifuse.tables.paths import demand_file
 from manifuse.tables.table import Table
 from manifuse.tables.table_columns import TableColumns
 
@@ -78,7 +77,6 @@ def read_table(
 
 
 def _from_archive(path: Path) -> Table:
-    demand_file(path)
     # Refined tables have these columns.
     arrays = {{"id": "ids", "score": "scores"}.get(name, name): each for name, each in read_archive(path).items()}
     demand_columns(path, {name: name for name in arrays}, "ids", "scores")
@@ -176,5 +174,4 @@ def read_features(path: Path) -> NDArray[Any]:
     """Read a feature matrix from a ``.npy`` file."""
     if path.suffix.lower() != ".npy":
         raise InputError(f"{path} ends in {path.suffix!r}, but a file of features must end in .npy; save it as .npy.")
-    demand_file(path)
     return read_array(path)
