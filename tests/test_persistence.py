@@ -251,3 +251,16 @@ def test_tables_in_any_library_come_back_as_arrays(tmp_path):
     result = mf.refine(main, case.references, rng=0)
     mf.save(result, tmp_path / "model.npz")
     np.testing.assert_array_equal(mf.load(tmp_path / "model.npz").predictions, result.predictions.to_numpy())
+
+
+def test_a_refinement_does_not_change_with_the_array_that_came(tmp_path):
+    case = draw(0)
+    came = case.main.table.copy()
+    main = mf.Observations(case.main.scores, came, ids=case.main.keys, name="main")
+    result = mf.refine(main, case.references, case.labels(), rng=0)
+    later = mf.Observations(case.main.scores, case.main.table, ids=[f"later {key}" for key in case.main.keys])
+    expected = mf.refine(case.main, case.references, case.labels(), rng=0).apply(later)
+    came *= 2.0
+    np.testing.assert_array_equal(result.apply(later), expected)
+    mf.save(result, tmp_path / "model.npz")
+    np.testing.assert_array_equal(mf.load(tmp_path / "model.npz").apply(later), expected)

@@ -61,7 +61,7 @@ def test_ids_that_look_alike_and_do_not_pair_are_counted(case, capsys, monkeypat
     write(case.references[0], "theirs.csv", theirs)
     done, said = run(capsys, monkeypatch, *REFINE)
     assert done == 0, said
-    assert "12 more ids of theirs would pair with main if both wrote characters in one way" in said
+    assert "12 more ids of theirs would be equal to ids of main if both wrote characters in one way" in said
 
 
 @pytest.mark.filterwarnings("default::manifuse.ManifuseWarning")
@@ -144,7 +144,7 @@ def test_ids_in_python_are_counted_too(case):
     composed = np.isin(reference.keys, case.main.keys).cumsum() <= 10
     ids = [("u\u0308" if other else "ü") + key for key, other in zip(reference.keys, composed, strict=True)]
     theirs = mf.Observations(reference.scores, reference.table, ids=ids, name="theirs")
-    with pytest.warns(mf.ManifuseWarning, match="10 more ids of theirs would pair with main"):
+    with pytest.warns(mf.ManifuseWarning, match="10 more ids of theirs would be equal to ids of main"):
         mf.refine(main, [theirs], rng=0)
 
 
@@ -158,7 +158,7 @@ def test_ids_that_look_alike_are_counted_though_one_table_has_both_spellings(cas
     # The last row is the first one in the other spelling.
     ids[-1] = ids[int(np.flatnonzero(~composed)[0])].replace("\u00fc", "u\u0308")
     theirs = mf.Observations(reference.scores, reference.table, ids=ids, name="theirs")
-    with pytest.warns(mf.ManifuseWarning, match="10 more ids of theirs would pair with main"):
+    with pytest.warns(mf.ManifuseWarning, match="10 more ids of theirs would be equal to ids of main"):
         mf.refine(main, [theirs], rng=0)
 
 
@@ -173,7 +173,10 @@ def test_ids_that_differ_in_capitals_are_noticed_if_most_do(case, capitals):
         mf.refine(case.main, [other], rng=0)
     said = [str(each.message) for each in caught if getattr(each.message, "code", "") == "spelling_of_ids"]
     assert len(said) == (capitals == 25)
-    assert all("25 more ids of theirs would pair with main if both wrote capitals in one way" in each for each in said)
+    assert all(
+        "25 more ids of theirs would be equal to ids of main if both wrote capitals in one way" in each
+        for each in said
+    )
 
 
 @pytest.mark.parametrize("collide", [False, True])
@@ -194,7 +197,7 @@ def test_ids_that_lost_leading_zeros_are_noticed(case, collide):
         warnings.simplefilter("always")
         mf.refine(main, [other], rng=0)
     said = [str(each.message) for each in caught if getattr(each.message, "code", "") == "spelling_of_ids"]
-    expected = f"{lost} more ids of theirs would pair with main if both wrote leading zeros in one way"
+    expected = f"{lost} more ids of theirs would be equal to ids of main if both wrote leading zeros in one way"
     assert [each.startswith(expected) for each in said] == ([] if collide else [True])
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 
 import numpy as np
 import polars as pl
@@ -317,24 +318,64 @@ def test_a_separator_without_a_column_that_is_known_is_named(folder, monkeypatch
     assert "seems to be separated by ';'" in capsys.readouterr().err
 
 
-def test_ids_that_a_program_wrote_with_a_fraction_of_zero_are_whole_numbers(folder, monkeypatch, capsys):
-    """Data frames write a column of whole numbers that has gaps as 1447.0."""
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_ids_with_a_fraction_of_zero_stay_as_they_are_and_are_told_of(folder, monkeypatch, capsys):
+    """Data frames write a column of whole numbers that has gaps as 1447.0; 250.0 may be a code beside 250.5."""
     table = pl.read_csv("main.csv").with_columns(pl.Series("id", [f"{1000 + row}" for row in range(160)]))
     theirs = table.select("id", pl.col("score") + pl.col("x0"), "x1", "x2").head(100)
-    plain, fraction = theirs, theirs.with_columns(pl.col("id") + ".0")
-    mixed = theirs.with_columns(pl.when(pl.int_range(100) < 50).then(pl.col("id") + ".0").otherwise("id").alias("id"))
     table.write_csv("numbers.csv")
-    written = []
-    for name, reference in (("plain", plain), ("fraction", fraction)):
-        reference.write_csv("theirs.csv")
-        assert run(monkeypatch, "refine", "numbers.csv", "--reference", "theirs.csv", "--out", f"{name}.csv") == 0
-        written.append(pl.read_csv(f"{name}.csv"))
-    assert written[0].equals(written[1])
-    capsys.readouterr()
-    # Not all have a fraction: they are text, and 50 of them are other texts.
+    theirs.with_columns(pl.col("id") + ".0").write_csv("theirs.csv")
+    assert run(monkeypatch, "refine", "numbers.csv", "--reference", "theirs.csv", "--out", "out.csv") == 2
+    assert (
+        "100 more ids of theirs would be equal to ids of numbers if both wrote whole numbers in one way"
+        in " ".join(capsys.readouterr().err.split())
+    )
+    mixed = theirs.with_columns(pl.when(pl.int_range(100) < 50).then(pl.col("id") + ".0").otherwise("id").alias("id"))
     mixed.write_csv("theirs.csv")
     assert run(monkeypatch, "refine", "numbers.csv", "--reference", "theirs.csv", "--out", "mixed.csv", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["references"][0]["pairs"] == 50
+    said = json.loads(capsys.readouterr().out)
+    assert said["references"][0]["pairs"] == 50
+    assert [each["code"] for each in said["warnings"]] == ["spelling_of_ids"]
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("chosen", [(), ("--features", "x")])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_nightly_job_is_not_warned_of_what_the_fit_left_out(folder, monkeypatch, capsys, chosen, ending):
+    table = pl.read_csv("main.csv").with_row_index("row")
+    further = () if chosen else ("--drop", "age")
+    every = table.with_columns(pl.lit(1.5).alias("age"))
+    getattr(every, f"write_{ending}")(f"main.{ending}")
+    given = ("refine", f"main.{ending}", "--reference", "theirs.csv", "--labels", "known.csv", *chosen, *further)
+    assert run(monkeypatch, *given, "--out", "out.csv", "--save", "model.npz") == 0
+    nightly = ("apply", "model.npz", f"main.{ending}", "--strict", "--out", "night.csv")
+    assert run(monkeypatch, *nightly) == 0, said(capsys)
+    assert pl.read_csv("night.csv").equals(pl.read_csv("out.csv"))
+    # A column that is new is told of.
+    getattr(every.with_columns(pl.lit(1.5).alias("weight")), f"write_{ending}")(f"main.{ending}")
+    capsys.readouterr()
+    assert run(monkeypatch, *nightly) == 3
+    assert "weight" in said(capsys)
+    table.drop("row").write_csv("bare.csv")
+    assert run(monkeypatch, "apply", "model.npz", "bare.csv", "--strict", "--out", "bare-night.csv") == 0
+    frame = every.to_pandas() if ending == "csv" else every
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mf.load("model.npz").apply(frame)
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_later_ids_that_are_spelled_otherwise_are_told_of(folder, monkeypatch, capsys):
+    """A spreadsheet took the leading zeros, so no row is known to be one of the fit."""
+    table = pl.read_csv("main.csv").with_columns(pl.Series("id", [f"0{1000 + row}" for row in range(160)]))
+    theirs = table.select("id", pl.col("score") + pl.col("x0")).head(100)
+    table.write_csv("main.csv")
+    theirs.write_csv("theirs.csv")
+    assert run(monkeypatch, *USUAL[:4], "--out", "out.csv", "--save", "model.npz") == 0
+    table.with_columns(pl.col("id").str.strip_prefix("0")).write_csv("later.csv")
+    capsys.readouterr()
+    assert run(monkeypatch, "apply", "model.npz", "later.csv", "--strict", "--out", "night.csv") == 3
+    assert "160 more ids of later would be equal to ids of main if both wrote leading zeros in one way" in said(capsys)
 
 
 def test_features_are_chosen_where_there_are_some(folder, monkeypatch):

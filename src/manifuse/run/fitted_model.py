@@ -19,10 +19,12 @@ from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import libraries_in_one_thread
 from manifuse.records import Saveable
 from manifuse.run.changed_rows import find_changed, warn_of_units
+from manifuse.run.familiarity import FEWEST_ROWS
 from manifuse.run.later_rows import LaterRows
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
+from manifuse.tables.spelling import warn_of_spelling
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,8 @@ class FittedModel(Saveable):
 
     def _compare(self, new: Observations, located: BoolArray) -> None:
         warn_of_units(new, self.main, located)
+        if len(new) >= FEWEST_ROWS:
+            warn_of_spelling(self.main, new, int(np.count_nonzero(located)))
         with libraries_in_one_thread():
             self.later_rows.compare_with_fitted(new)
 

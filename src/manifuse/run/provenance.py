@@ -131,7 +131,8 @@ class Provenance(Saveable):
             if path is not None:
                 made.append(InputTable(role, path.stem, rows, _files_of(str(path))))
         pattern = names.classes if isinstance(names.classes, str) else None
-        return cls(tuple(made), names.id, names.score, names.drop, pattern, _has_numbers(tables.labels))
+        left = tuple(dict.fromkeys((*names.drop, *tables.main.called.drop)))
+        return cls(tuple(made), names.id, names.score, left, pattern, _has_numbers(tables.labels))
 
     @property
     def main_rows(self) -> int:

@@ -127,6 +127,9 @@ def refine(
     if main.classes is not None and method.is_regression:
         raise InputError(f"A regression came for {main.name}, which has classes and no values; leave `task` out.")
     warn_of_lacking_classes(main, references)
+    if method.fitted_rows is None or len(main) <= method.fitted_rows:
+        # A sample is a copy. Without one, the refinement would change with the array that came.
+        main = main.with_own_features()
     seed = seed_of(rng)
     problem = Problem.of(main, references, needed=labels is None)
     for name in method.ignored:

@@ -100,7 +100,8 @@ def _features_in(
     names = [name for name in theirs if name not in drop]
     chosen = _chosen(path, entry.set_axis(theirs, axis=1), names, pattern, fitted)
     matrix = entry.iloc[:, [theirs.index(name) for name in chosen]].to_numpy() if chosen else None
-    return matrix, tuple(chosen) or None, tuple(name for name in theirs if name in drop)
+    left = [name for name in theirs if name in drop or (fitted is None and name not in chosen)]
+    return matrix, tuple(chosen) or None, tuple(left)
 
 
 def _chosen(path: Path, entry: Any, names: list[str], pattern: str | None, fitted: Sequence[str] | None) -> list[str]:

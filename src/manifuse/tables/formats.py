@@ -81,12 +81,10 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     frame = _opened(path, read)
     if form == "csv":
         frame = frame.rename({_doubled(name): name for name in there if '"' in name}, strict=False)
+        _demand_exact_ids(path, frame, [name for name, ours in header.items() if ours in columns.text])
     ours = columns.ours(path, frame.columns)
     found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
     types, theirs = {name: each.dtype for name, each in found.items()}, {ours[name]: name for name in ours}
-    if form == "csv":
-        ids = [name for name in columns.text if name in found and name != "label"]
-        found |= {name: _without_fraction(path, theirs[name], found[name]) for name in ids}
     dropped = [name for name in frame.columns if name not in ours]
 
     def take(names: Sequence[str], first: int, count: int) -> list[Any]:
@@ -117,13 +115,12 @@ def _demand_cells(path: Path, columns: int, sign: str) -> None:
     demand_memory(path, GROWTH * path.stat().st_size + float(rows) * (NUMBER * columns + ENTRY))
 
 
-def _without_fraction(path: Path, name: str, column: Any) -> Any:
-    """Write ids as whole numbers if all were written as floats: programs that know gaps write 1447 as 1447.0."""
-    if not column.str.contains(r"^-?(\d+\.0+|\d(\.\d+)?e\+\d+)$").all():
-        return column
-    numbers = column.cast(import_module("polars").Float64).to_numpy()
-    demand_exact(f"Column {name!r} of {path}", numbers.tolist(), numbers.dtype)
-    return column.str.replace(r"\.0+$", "")
+def _demand_exact_ids(path: Path, frame: Any, names: Sequence[str]) -> None:
+    """Refuse ids that a program wrote as floats, if they may be other ids, rounded."""
+    for column in frame.select(names):
+        if column.str.contains(r"^-?(\d+\.0+|\d(\.\d+)?e\+\d+)$").all():
+            numbers = column.cast(import_module("polars").Float64).to_numpy()
+            demand_exact(f"Column {column.name!r} of {path}", numbers.tolist(), numbers.dtype)
 
 
 def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> tuple[str, list[str]]:

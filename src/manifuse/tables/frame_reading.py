@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -158,9 +159,11 @@ def observe_frame(
         or_classes = other if fitted is None else ""
     table = columns_in(frame, (id, *scores), name=name, drop=drop if fitted is None else (), or_classes=or_classes)
     # A score beside the classes is what a user had before, and no feature.
-    others = [each for each in table.columns if each not in (id, score, *scores, *drop, *without)]
+    unread = {id, score, *scores, *drop, *without, *(() if fitted is None else fitted.called.drop)}
+    others = [each for each in table.columns if each not in unread]
     if fitted is None:
         features = _features_of(table, others, called, name=name)
+        called = replace(called, drop=(*drop, *(each for each in others if each not in features)))
     else:
         features = _features_as_in(fitted, table, others, name=name)
     made = kind(

@@ -45,7 +45,8 @@ class Observations(Saveable):
         classifier.
     features : (n, d) array, data frame or tensor of numbers, optional
         They describe the rows. A table needs them unless all ids are common. Arrays of single or double precision, in
-        memory or on disk (``numpy.load(..., mmap_mode="r")``), are not copied, so do not change them.
+        memory or on disk (``numpy.load(..., mmap_mode="r")``), are not copied before they are fitted, and those on
+        disk not even then; so do not change them.
     ids : (n,) array, series or sequence
         Names of the rows. No id may occur twice.
     name : str
@@ -240,6 +241,12 @@ class Observations(Saveable):
         )
         made.called = read(TableColumns, record["called"])
         return straightened_by(made, read(Straightening | None, record["straightening"]))
+
+    def with_own_features(self) -> "Observations":
+        """Return the same table with a copy of its features, row by row, unless they are on disk."""
+        made = copy(self)
+        made.table = self.table if self.table is None or isinstance(self.table, np.memmap) else self.table.copy()
+        return made
 
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""

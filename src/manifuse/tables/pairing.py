@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import reprlib
-import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.stats import rankdata
@@ -17,6 +16,7 @@ from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import inner, is_constant, on_sphere
 from manifuse.tables.drawing_order import order_of
 from manifuse.tables.observations import Observations
+from manifuse.tables.spelling import more_if_spelled
 from manifuse.tables.validity import all_alike, demand_rows
 
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
@@ -122,47 +122,6 @@ def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, Index
     return main_rows, rows[main_rows]
 
 
-def warn_of_spelling(main: Observations, table: Observations, pairs: int) -> None:
-    """Warn of ids that look alike and are not equal.
-
-    They are composed in another way, have characters of no width, have lost leading zeros, as in a spreadsheet, or, if
-    most of them do, have other capitals.
-    """
-    sides = [each.keys for each in (main, table)]
-    if pairs == min(map(len, sides)):
-        return
-    is_ascii = all(np.ascontiguousarray(keys).view(np.uint32).max(initial=0) < 128 for keys in sides)
-    has_zeros = any(np.char.startswith(keys, "0").any() for keys in sides)
-    few = 2 * pairs < min(map(len, sides))
-    if is_ascii and not has_zeros and not few:
-        return
-    ours, theirs = (keys.tolist() for keys in sides)
-
-    def alike(spell: Callable[[str], str], *, may_merge: bool = True) -> int:
-        left, right = {*map(spell, ours)}, {*map(spell, theirs)}
-        merges = len(left) < len(ours) or len(right) < len(theirs)
-        return 0 if merges and not may_merge else len(left & right)
-
-    more = 0 if is_ascii else alike(_plain)
-    said = "characters in one way (Unicode NFC, without characters of no width)"
-    if more <= pairs and has_zeros:
-        # Where zeros tell rows of one table apart, they are meant.
-        more, said = alike(lambda key: key.lstrip("0"), may_merge=False), "leading zeros in one way"
-    if more <= pairs and few:
-        more, said = alike(str.casefold), "capitals in one way"
-        more = more if more > 2 * pairs else 0
-    if more > pairs:
-        warn(
-            "spelling_of_ids",
-            f"{many(more - pairs, 'more id')} of {table.name} would pair with {main.name} if both wrote {said}; "
-            "spell them alike.",
-        )
-
-
-def _plain(key: str) -> str:
-    return "".join(each for each in unicodedata.normalize("NFC", key) if unicodedata.category(each) != "Cf")
-
-
 def _first_of(table: Observations) -> str:
     """Show the first ids of a table."""
     return ", ".join(reprlib.repr(str(key)) for key in table.keys[:2])
@@ -171,10 +130,11 @@ def _first_of(table: Observations) -> str:
 def demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
     """Refuse too few pairs, and other main rows without features; warn of few pairs."""
     if pairs < LEAST_PAIRS:
+        more = more_if_spelled(main, table, pairs)
         raise InputError(
             f"{table.name} shares {pairs} of its {many(len(table), 'id')} with {main.name}, but at least "
             f"{LEAST_PAIRS} (better 30 to 200) are needed; check that both tables name their rows alike "
-            f"({table.name}: {_first_of(table)}; {main.name}: {_first_of(main)})."
+            f"({table.name}: {_first_of(table)}; {main.name}: {_first_of(main)}){more and f': {more}'}."
         )
     if pairs < FEW_PAIRS:
         warn(

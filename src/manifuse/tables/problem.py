@@ -16,8 +16,9 @@ from manifuse.tables.far_values import warn_of_far, warn_of_far_features
 from manifuse.tables.level import Level
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
-from manifuse.tables.pairing import LEAST_PAIRS, demand_different, demand_pairs, pairs_of, warn_of_spelling, why_idle
+from manifuse.tables.pairing import LEAST_PAIRS, demand_different, demand_pairs, pairs_of, why_idle
 from manifuse.tables.sampling import sample_rows
+from manifuse.tables.spelling import warn_of_spelling
 from manifuse.tables.straightening import straightened
 from manifuse.tables.turning import Turning
 from manifuse.tables.validity import all_alike, demand_rows

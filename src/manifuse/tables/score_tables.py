@@ -118,9 +118,11 @@ def open_table(
         or_classes=fitted is None,
     )
     names = () if bare else _feature_names_of(file, pattern, fitted, classes)
+    used = {"id", "score", *classes, *names}
+    left = [] if bare or fitted is not None else [name for name in file.types if name not in used]
 
     def read(first: int = 0, count: int = file.rows) -> Table:
-        return _table_of(file.window(first, min(count, file.rows - first)), names, classes)
+        return _table_of(file.window(first, min(count, file.rows - first)), names, classes, left)
 
     return file.rows, read
 
@@ -154,8 +156,11 @@ def _feature_names_of(
     return tuple(names)
 
 
-def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, str]) -> Table:
-    """Read ids and scores of a file, or of a window of it; its features are read now only if it is text."""
+def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, str], left: Sequence[str]) -> Table:
+    """Read ids and scores of a file, or of a window of it; its features are read now only if it is text.
+
+    Columns that were not asked for are ``left`` out, as are those that were dropped.
+    """
     if classes:
         ids, scores = file.take(["id"])["id"], file.take_matrix(list(classes))
     else:
@@ -166,7 +171,7 @@ def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, st
     if names:
         source = file.take_matrix(names) if file.is_read else FileFeatures(file, names)
     noun, line = counting_in(file.path)
-    called = TableColumns(file.theirs["id"], file.theirs.get("score", "score"), tuple(classes), tuple(file.dropped))
+    called = TableColumns(file.theirs["id"], file.theirs.get("score", "score"), tuple(classes), (*file.dropped, *left))
     return Table(file.path.stem, ids, scores, source, names or None, classes, (noun, line + file.first), called)
 
 

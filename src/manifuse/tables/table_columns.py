@@ -23,7 +23,7 @@ class TableColumns(Saveable):
     classes : tuple of str
         The column of each class, in the order of the classes; empty of scores.
     drop : tuple of str
-        Columns that were left out, in the order of the table.
+        Columns that were left out: by name, as the index of a data frame, or because others were chosen as features.
     """
 
     id: str = "id"
