@@ -55,6 +55,25 @@ def test_further_columns_are_ignored_with_a_warning(case, result, expected):
     np.testing.assert_array_equal(refined["score"], expected.scores)
 
 
+FITS = {
+    "frame": lambda frame, references: mf.refine(frame, references, rng=0).apply,
+    "observations": lambda frame, references: mf.refine(mf.Observations.from_frame(frame), references, rng=0).apply,
+    "combiner": lambda frame, references: mf.PredictorCombiner(references, random_state=0).fit(frame).transform,
+}
+
+
+@pytest.mark.parametrize("how", FITS)
+def test_columns_that_the_fit_left_out_are_not_told_of_in_later_frames(case, how):
+    frame = frame_of(case, prefix="").rename(columns={"name": "id", "risk": "score"}).assign(level_0=range(400))
+    with pytest.warns(mf.ManifuseWarning, match=r"number or name its rows.* \(level_0\)"):
+        apply = FITS[how](frame, case.references)
+    later = frame.assign(id="later " + frame["id"])
+    for each in (later, later.drop(columns="level_0")):
+        apply(each)
+    with pytest.warns(mf.ManifuseWarning, match="has the feature 'town'"):
+        apply(later.assign(town=1.0))
+
+
 def test_rows_that_were_fitted_with_other_scores_are_noticed(case, result):
     frame = frame_of(case, prefix="")
     frame.loc[[3, 5], "risk"] += 0.1 * frame["risk"].std()

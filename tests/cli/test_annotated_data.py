@@ -165,14 +165,20 @@ def test_columns_of_an_entry_follow_the_rules_for_columns_of_files(case, options
     pl.DataFrame({"id": theirs.keys, "score": theirs.scores, "x0": theirs.table[:, 0]}).write_csv("theirs.csv")
     pl.DataFrame({"id": labels.keys, "label": labels.grades}).write_csv("known.csv")
     found = []
-    for name in ("ours.csv", "ours.h5ad"):
-        command = ("refine", name, "--reference", "theirs.csv", "--labels", "known.csv", "--out", "out.csv", *options)
+
+    def run(name, *command):
         monkeypatch.setattr(sys, "argv", ["manifuse", *command])
         with pytest.raises(SystemExit) as left:
             app.main()
         said = capsys.readouterr().err.replace(name, "FILE")
         assert left.value.code == 0, said
+        return said
+
+    for name in ("ours.csv", "ours.h5ad"):
+        given = (name, "--reference", "theirs.csv", "--labels", "known.csv", "--save", "model.npz", *options)
+        said = run(name, "refine", *given, "--out", "out.csv")
         found.append((said, pl.read_csv("out.csv")["score"]))
+        run(name, "apply", "model.npz", name, "--strict", "--out", "night.csv")
     assert found[0][0] == found[1][0]
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9)
     assert ("left out" in said, "patient_id" in said) == (options[:1] != ("--features",),) * 2

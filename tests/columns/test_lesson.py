@@ -53,6 +53,12 @@ def test_a_lesson_is_the_posterior_of_the_sum_of_its_parts(rows, covariance, rng
     np.testing.assert_allclose(variances, wanted, atol=1e-6)
     monkeypatch.setattr(lesson_module, "NUMBERS", 60)
     np.testing.assert_allclose(lesson.predict(rows, expected)[0], values, atol=1e-9)
+    again = learn(covariance, rows.take(taught), targets, expected[taught], variances=2.0 * lesson.variances)
+    np.testing.assert_array_equal(again.lesson.variances, 2.0 * lesson.variances)
+    twice = prior + weighed(covariance.each(points, points), lesson.variances[:-1])
+    observed_twice = twice[:30, :30] + 2.0 * lesson.variances[-1] * np.eye(30)
+    found_again, _ = again.lesson.predict(rows, expected)
+    np.testing.assert_allclose(found_again, twice[:, :30] @ np.linalg.solve(observed_twice, targets), atol=1e-7)
     # Without a fold, it is what it would have been if the fold had never taught.
     fold, kept = np.arange(5), np.arange(5, 30)
     without, _ = found.without_fold(lesson, fold).predict(rows, expected)

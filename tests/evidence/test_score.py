@@ -37,6 +37,13 @@ def test_graded_and_paired_ranking_agree_on_all_pairs(sample):
     assert errors[0] == pytest.approx(errors[1], rel=0.1)
 
 
+def test_of_ordered_pairs_those_are_taken_of_which_both_rows_are():
+    score = PairedRanking.of(np.array([5, 6, 7]), np.array([1, 2, 3]))
+    taken = score.only(np.array([0, 1, 2, 3, 5]))
+    np.testing.assert_array_equal(taken.rows, [5, 7, 1, 3])
+    assert score.only(np.array([0, 1, 2])) is None
+
+
 def test_scoring_in_parts_changes_nothing(sample, monkeypatch, rng):
     grades = sample[0]
     candidates = rng.standard_normal((60, 9))
