@@ -30,8 +30,8 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.tables.level import Level
 
-#: The share of the diffused column, where the graph is worth something.
-SHARE = 0.8
+#: The share of the diffused column, where the graph is worth something: of scores, and of three classes or more.
+SHARE, SHARE_OF_CLASSES = 0.8, 0.5
 
 #: The graph is worth something if smoothed own scores correlate with the references by so much more than own scores
 #: do; if bridges predict references at held-out pairs worse than lessons do by less than the second number and half of
@@ -207,7 +207,8 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
     elif labels is not None and found.lesson is not None:
         trials = diffuse_without_labels(diffusion, columns, known, labels, found.lesson)
     known = known.add("diffused", values, held_out, trials)
-    refined, known = known.mix("refined", before, "diffused", SHARE)
+    share = SHARE if values.shape[1] == 1 else SHARE_OF_CLASSES
+    refined, known = known.mix("refined", before, "diffused", share)
     if labels is not None and is_denied(given, known, labels, before):
         return found
     places = {n: numbers.index(n) if n in numbers else -1 for n in given.bridges.known}

@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 
 from manifuse.columns.all_columns import RunOutputs
-from manifuse.columns.run_order import SHARE
 from manifuse.diffusion.algorithm1 import Setting
 from manifuse.diffusion.joint import Ending, Step
 from manifuse.diffusion.tuning import TriedSetting
@@ -60,5 +59,5 @@ class Course(Saveable):
             tried=tuned.tried,
             history=(nothing,) if path is None else path.history,
             ending=None if path is None else path.ending,
-            share=0.0 if path is None else SHARE,
+            share=0.0 if found.columns.refined is None else found.columns.refined.share,
         )
