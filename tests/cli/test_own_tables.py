@@ -162,7 +162,7 @@ def test_messages_show_the_columns_as_the_file_calls_them(folder, monkeypatch, c
 @pytest.mark.parametrize(
     "options, says",
     [
-        (("--id", "patients"), "--id patients came, but ours.csv has only patient, risk, x0"),
+        (("--id", "patients"), "ours.csv has no column 'patients' for its id, but only patient, risk, x0"),
         (
             ("--id", "patient", "--score", "risk", "--drop", "town", "--drop", "city"),
             "--drop city came, but no table has such a column",
@@ -362,6 +362,27 @@ def test_a_nightly_job_is_not_warned_of_what_the_fit_left_out(folder, monkeypatc
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mf.load("model.npz").apply(frame)
+
+
+@pytest.mark.parametrize("renamed", [{"patient": "id"}, {"risk": "score"}])
+@pytest.mark.parametrize("ending", ["csv", "h5ad"])
+def test_later_rows_have_the_names_of_the_fit_and_not_our_own(folder, monkeypatch, capsys, renamed, ending):
+    """A column called `score` may be another quantity than the one that was fitted."""
+    assert run(monkeypatch, *OWN, *CALLED, "--out", "own.csv", "--save", "model.npz") == 0
+    later = pl.read_csv("ours.csv").rename(renamed)
+    if ending == "csv":
+        later.write_csv("later.csv")
+        missing = next(iter(renamed))
+    else:
+        anndata = pytest.importorskip("anndata")
+        missing, frame = "risk", later.to_pandas().drop(columns="town")
+        frame.index = frame.iloc[:, 0].astype(str)
+        obs = frame[["score"]] if "score" in frame else frame[["risk"]].rename(columns={"risk": "score"})
+        anndata.AnnData(obs=obs, obsm={"X": frame.filter(like="x")}).write_h5ad("later.h5ad")
+    capsys.readouterr()
+    assert run(monkeypatch, "apply", "model.npz", f"later.{ending}", "--out", "out.csv") == 2
+    assert f"no {'column ' if ending == 'csv' else ''}'{missing}'" in said(capsys)
+    assert not (folder / "out.csv").exists()
 
 
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")

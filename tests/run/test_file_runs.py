@@ -40,7 +40,7 @@ def test_what_is_no_path_is_refused(case, name):
         ("rng", "a", "rng='a' came"),
         ("backend", "cuda", "str came where Backend was expected"),
         ("scale", "percent", "scale='percent' came"),
-        ("id", "patient", "`id` patient came, but main.csv has only"),
+        ("id", "patient", "main.csv has no column 'patient' for its id, but only"),
         ("out", "main.csv", "main.csv"),
     ],
 )

@@ -20,6 +20,7 @@ from manifuse.tables.observations import Observations
 from manifuse.tables.paths import files_in
 from manifuse.tables.problem_files import Tables
 from manifuse.tables.reading import reading
+from manifuse.tables.score_tables import OWN_NAMES
 from manifuse.tables.user_tables import Labels
 
 #: The version of manifuse that runs; looking it up reads files.
@@ -85,8 +86,6 @@ class Provenance(Saveable):
     Attributes
     ----------
     tables : tuple of InputTable
-    id, score, drop : tuple of str
-        Names of columns that were given beside manifuse's own, and of those that were left out.
     classes : str or None
         The expression for the columns of classes that was given.
     has_numbers : bool
@@ -98,9 +97,6 @@ class Provenance(Saveable):
     """
 
     tables: tuple[InputTable, ...] = ()
-    id: tuple[str, ...] = ()
-    score: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
     classes: str | None = None
     has_numbers: bool = False
     version: str = VERSION
@@ -110,16 +106,14 @@ class Provenance(Saveable):
     def of(cls, main: Observations, references: Sequence[Observations], labels: Labels | None) -> Self:
         """Return the provenance of tables that were in no files."""
         others = (InputTable("reference", each.name, len(each)) for each in references)
-        called = main.called
-        id, score = (called.id,) * (called.id != "id"), (called.score,) * (called.score != "score")  # noqa: A001
         taught = () if labels is None else (InputTable("labels", "labels", len(labels)),)
         tables = (InputTable("main", main.name, len(main)), *others, *taught)
-        return cls(tables, id, score, called.drop, has_numbers=_has_numbers(labels))
+        return cls(tables, has_numbers=_has_numbers(labels))
 
     @classmethod
     def of_files(cls, tables: Tables) -> Self:
         """Return the provenance of tables in files."""
-        files, names = tables.files, tables.files.columns
+        files, expression = tables.files, tables.files.columns.classes
         read = [("main", tables.main.name, len(tables.main), files.main)]
         read += [
             ("reference", table.name, len(table), given)
@@ -130,9 +124,8 @@ class Provenance(Saveable):
         for role, path, rows in (("labels", files.labels, counted), ("pairs", files.pairs, None)):
             if path is not None:
                 made.append(InputTable(role, path.stem, rows, _files_of(str(path))))
-        pattern = names.classes if isinstance(names.classes, str) else None
-        left = tuple(dict.fromkeys((*names.drop, *tables.main.called.drop)))
-        return cls(tuple(made), names.id, names.score, left, pattern, _has_numbers(tables.labels))
+        pattern = expression if isinstance(expression, str) else None
+        return cls(tuple(made), pattern, _has_numbers(tables.labels))
 
     @property
     def main_rows(self) -> int:
@@ -158,13 +151,15 @@ class Provenance(Saveable):
         as_main: str | dict[str, str] | None = None
         if main.classes is not None:
             as_main = self.classes or dict(zip(main.called.classes, main.classes.names, strict=True))
+        own = OWN_NAMES.get(Path(given.partition("::")[0]).suffix.lower(), ())
+        called = {"id": main.called.id} | ({"score": main.called.score} if main.classes is None else {})
+        fitted = {role: (name,) for role, name in called.items() if name != role and role not in own}
         columns = ColumnNames(
-            tuple(id) or self.id,
-            tuple(score) or self.score,
-            drop=tuple(drop) or self.drop,
+            tuple(id) or fitted.get("id", ()),
+            tuple(score) or fitted.get("score", ()),
+            drop=tuple(drop) or main.called.drop,
             classes=as_main if classes is None else classes,
-            # A table may also have manifuse's own names, if no others were asked for.
-            all_there=bool(id or score or classes),
+            all_there=True,
         )
         return LaterTable(given, features, () if main.table is None else main.feature_names, columns, tuple(drop))
 

@@ -50,7 +50,8 @@ def read_annotated(
     with closing(cells.file):
         there, entries, ids = list(map(str, cells.obs.columns)), list(cells.obsm), cells.obs_names.to_numpy()
         columns, classes = TableColumns(), {}
-        score = next((name for name in (*called.score, "score") if name in there), None)
+        named = called.score if called.all_there and called.score else (*called.score, "score")
+        score = next((name for name in named if name in there), None)
         probable = _probabilities_in(path, cells.obsm, called, needed=score is None)
         if probable is not None:
             entries.remove(probable)
@@ -59,7 +60,8 @@ def read_annotated(
             columns = TableColumns.of_classes(theirs)
             classes = dict(zip(columns.classes, theirs, strict=True))
         else:
-            score = score or "score"
+            score = score or named[-1]
+            columns = replace(columns, score=score)
             demand_columns(path, {name: name for name in there}, score)
             column = cells.obs[score]
             # Numbers and truth values of pandas may have gaps.

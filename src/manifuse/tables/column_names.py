@@ -100,8 +100,10 @@ class ColumnNames:
                 raise InputError(f"{options} both name the column {both[0]!r}; name two columns.")
             if self.all_there and named and not named & {*there}:
                 known = shorten(told_apart(there)) or "none"
-                came = f"`{role}` {' and '.join(getattr(self, role))}"
-                raise InputError(f"{came} came, but {path} has only {known}; name one of these.")
+                wanted = " or ".join(map(repr, getattr(self, role)))
+                raise InputError(
+                    f"{path} has no column {wanted} for its {role}, but only {known}; name one of these with `{role}`."
+                )
             # A table that has several of the names has the one that is not left out.
             others = (named & {*there}) - {*self.drop}
             given |= dict.fromkeys(others or named, role)
