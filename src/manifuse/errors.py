@@ -156,7 +156,7 @@ def demand(kind: type, *values: object) -> None:
 
 
 def look_up(name: str, entries: Mapping[str, Value], *, kind: str) -> Value:
-    """Return the entry of this name, or refuse and suggest the most similar name.
+    """Return the entry of this name, or refuse and suggest a similar name, if there is one.
 
     Parameters
     ----------
@@ -179,7 +179,8 @@ def look_up(name: str, entries: Mapping[str, Value], *, kind: str) -> Value:
     if name in entries:
         return entries[name]
     spelt = {key.lower(): key for key in entries}
-    (nearest,) = get_close_matches(str(name).lower(), spelt, n=1, cutoff=0.0)
+    nearest = get_close_matches(str(name).lower(), spelt, n=1, cutoff=0.5)
+    meant = f"; did you mean {spelt[nearest[0]]!r}?" if nearest else "."
     # A name with a comma would look like two.
     shown = ", ".join(repr(key) if "," in key else key for key in entries)
-    raise InputError(f"There is no {kind} {name!r}; did you mean {spelt[nearest]!r}? There are: {shown}.")
+    raise InputError(f"There is no {kind} {name!r}{meant} There are: {shown}.")

@@ -226,7 +226,9 @@ def test_invalid_rows_can_be_dropped(case, folder, run):
     done = run(*FILES, "--drop-invalid", "--out", "out.csv", "--report", "report.html")
     assert done.returncode == 0
     page = (folder / "report.html").read_text()
-    assert "The main table has 160 rows. 159 of them were fitted, and this page describes these." in page
+    assert (
+        "Those with numbers that are missing or infinite were left out, and this page describes the other 159." in page
+    )
     assert "main has values that are not finite in 1 of 160 rows, which are left out." in " ".join(done.stderr.split())
     assert "m3" not in pl.read_csv(folder / "out.csv")["id"].to_list()
 

@@ -66,6 +66,12 @@ def shift_of(before, after, support=None):
     return Shift(np.array([f"row {row}" for row in range(len(before))]), before, after, support)
 
 
+def test_a_rank_that_falls_while_its_score_rises_is_said_so():
+    shift = Shift(np.array(["a", "b", "c"]), np.array([3.0, 2.0, 1.0]), np.array([4.0, 7.0, 6.0]), np.ones(3))
+    assert shift.moved(0) == "“a” falls from rank 1 to 3 of 3 (1 is the highest); yet its score was 3 and is 4."
+    assert shift.moved(1) == "“b” rises from rank 2 to 1 of 3 (1 is the highest); its score was 2 and is 7."
+
+
 def test_the_metric_is_the_correlation_at_the_rows_that_both_know(case, result):
     names, values = shown_metric(result, range(2))
     assert names == ["main", "refined", "reference 1", "reference 2"]

@@ -80,3 +80,5 @@ def test_parameters_have_names_that_change_them():
     }
     with pytest.raises(mf.InputError, match="did you mean 'diffusion__rounds'"):
         with_parameters(mf.JointDiffusion(), {"diffusion__round": 3})
+    with pytest.raises(mf.InputError, match=r"no hyperparameter named 'labels_file'\. There are: "):
+        with_parameters(mf.JointDiffusion(), {"labels_file": 3})

@@ -90,7 +90,9 @@ class Shift:
         if first != then:
             way = f"{'rises' if then < first else 'falls'} from rank {first:,} to {then:,}"
         scores = f"its score was {figures(self.before[row], 4)} and is {figures(self.after[row], 4)}"
-        return f"“{self.keys[row]}” {way} of {len(self.keys):,} (1 is the highest); {scores}."
+        # Where all scores move, a rank may fall although its score rises.
+        yet = "yet " if (then - first) * (self.after[row] - self.before[row]) > 0 else ""
+        return f"“{self.keys[row]}” {way} of {len(self.keys):,} (1 is the highest); {yet}{scores}."
 
     @property
     def facts(self) -> dict[str, str]:

@@ -150,8 +150,8 @@ def _feature_names_of(
         names = list(fitted)
         warn(
             "further_columns",
-            f"{path} has columns that the refinement was fitted without ({shorten(', '.join(further))}); "
-            "they are ignored.",
+            f"{path} has columns that the refinement was fitted without "
+            f"({shorten(', '.join(name.strip() or 'one without a name' for name in further))}); they are ignored.",
         )
     return tuple(names)
 

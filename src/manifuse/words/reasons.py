@@ -15,9 +15,8 @@ REASONS: Mapping[Reason, str] = {
     Reason.NO_GAIN: "At labels that were held out the refinement is worse than the main predictor, which comes back "
     "unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
     Reason.REVERSED: "What the labels taught turns the main predictor around, or leaves nothing of its order, so it "
-    "comes back unchanged; change the "
-    "sign of labels or scores if larger numbers mean less in one of them, or set `safeguarded` to false if it is "
-    "meant.",
+    "comes back unchanged; change the sign of labels or scores if larger numbers mean less in one of them, check that "
+    "labels name the classes that the predictor means, or set `safeguarded` to false if it is meant.",
     Reason.PAIRS: "At labels that were held out the refinement is worse than the main predictor, so only the rows "
     "that references know themselves follow them; give more labels, or set `safeguarded` to false to take the "
     "refinement at all rows.",
