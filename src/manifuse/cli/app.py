@@ -25,10 +25,9 @@ from manifuse.grid import many
 if TYPE_CHECKING:
     from manifuse.run.refinement import Refinement
 
-#: The options of ``refine`` that say what to do with a problem, and those that say which one, as ``compare`` and
-#: ``explore`` have them, too.
-WRITING = ("out", "save", "report", "backend", "same_target")
-PROBLEM = [each.name for each in fields(RefineOptions) if each.name not in WRITING]
+#: The options of ``refine`` that do not say which problem it is. ``compare`` and ``explore`` have only the others.
+NOT_OF_PROBLEM = ("out", "save", "report", "backend", "same_target")
+PROBLEM = [each.name for each in fields(RefineOptions) if each.name not in NOT_OF_PROBLEM]
 
 #: The exit status of a command that was asked to be strict, if there was a warning or the scores are unchanged.
 UNSURE = 3

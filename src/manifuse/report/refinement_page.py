@@ -84,19 +84,13 @@ def check_report(path: Path) -> None:
     check_writable(path)
 
 
-def is_sample(result: Refinement) -> bool:
-    """Whether the result is of the fitted rows alone, because the tables were too large to be fitted whole."""
-    most = result.method.fitted_rows
-    return most is not None and result.provenance.main_rows > most and len(result.main) <= most
-
-
 def page_of(result: Refinement, *, references: Sequence[Observations] = (), seconds: float | None = None) -> str:
     """Return the page as text; see `write_report`."""
     shift = shift_of(result)
     return render(
         "refinement.html",
         result=result,
-        is_sample=is_sample(result),
+        is_sample=_is_sample(result),
         headline=headline_of(result.evidence),
         verdict=verdict_of(result.evidence),
         lead=lead(result, shift),
@@ -123,6 +117,12 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         most_drawn=MOST_DRAWN,
         seconds=seconds,
     )
+
+
+def _is_sample(result: Refinement) -> bool:
+    """Whether the result is of the fitted rows alone, because the tables were too large to be fitted whole."""
+    most = result.method.fitted_rows
+    return most is not None and result.provenance.main_rows > most and len(result.main) <= most
 
 
 def _by_class(result: Refinement) -> Grid:
