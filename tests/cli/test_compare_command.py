@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import manifuse as mf
 from manifuse.cli.app import app, main
-from manifuse.cli.compare_command import best_of_others, meanings_of
+from manifuse.cli.compare_command import best_of_others, meanings_of, note_on_pairs
 from manifuse.rivals import comparison
 
 
@@ -68,6 +68,12 @@ def test_it_says_what_each_method_does():
     assert said.keys() == {*names} - {"refine"}
     assert said["spread"].startswith("Spread the labels over the graph of the own features")
     assert all(meaning.endswith(".") and "`" not in meaning for meaning in said.values())
+
+
+def test_it_says_why_refine_reports_other_gains_if_there_are_references():
+    (said,) = note_on_pairs([{"method": "refine"}, {"method": "impute_and_average"}])
+    assert said.startswith("Labelled rows that a reference knows are judged with what it says of them.")
+    assert note_on_pairs([{"method": "refine"}, {"method": "spread"}]) == []
 
 
 def test_a_config_has_what_options_lack(files, monkeypatch):

@@ -148,16 +148,15 @@ def compare_command(given: GivenOptions, as_json: AsJson = False) -> None:
     Every fifth of the labels in turn judges what each method makes of the others; at least 50 are needed, not
     ordered pairs. Methods whose difference is within two standard errors cannot be told apart.
     """
-    from manifuse.cli.compare_command import AT_PAIRS, best_of_others, grid_of, meanings_of, run_compare
+    from manifuse.cli.compare_command import best_of_others, grid_of, meanings_of, note_on_pairs, run_compare
     from manifuse.grid import as_text
-    from manifuse.words.wording import fill
 
     with once() as warned, progress("Comparing ...") as tell:
         rows = run_compare(given, tell)
     if as_json:
         answer(json.dumps({"methods": rows, "warnings": warned}, allow_nan=False))
     else:
-        answer("\n\n".join([as_text(grid_of(rows)), best_of_others(rows), meanings_of(rows), fill(AT_PAIRS)]))
+        answer("\n\n".join([as_text(grid_of(rows)), best_of_others(rows), meanings_of(rows), *note_on_pairs(rows)]))
 
 
 @app.command("show")

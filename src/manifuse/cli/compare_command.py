@@ -13,8 +13,9 @@ from manifuse.cli.refine_command import read_problem
 from manifuse.cli.refine_options import GivenOptions, RefineOptions
 from manifuse.errors import InputError
 from manifuse.grid import Grid, figures
+from manifuse.words.wording import fill
 
-#: Why the numbers are not those that ``manifuse refine`` reports.
+#: See `note_on_pairs`.
 AT_PAIRS = (
     "Labelled rows that a reference knows are judged with what it says of them. refine reports gains as if it did "
     "not know them, so its gains are smaller where many labelled rows are common rows."
@@ -61,6 +62,11 @@ def meanings_of(rows: list[dict[str, Any]]) -> str:
         if row["method"] not in ("refine", *said):
             said[row["method"]] = str(getdoc(getattr(rivals, row["method"]))).partition("\n")[0].replace("`", "")
     return "\n".join(f"{name}: {meaning}" for name, meaning in said.items())
+
+
+def note_on_pairs(rows: list[dict[str, Any]]) -> list[str]:
+    """Why the numbers are not those that ``manifuse refine`` reports; nothing without references."""
+    return [fill(AT_PAIRS)] if any(row["method"].startswith("impute") for row in rows) else []
 
 
 def best_of_others(rows: list[dict[str, Any]]) -> str:
