@@ -148,14 +148,11 @@ def check_writable(path: Path) -> None:
     InputError
         If its folder does not exist or cannot be written to, it is a pipe or a device, or its name is not valid UTF-8.
     """
-    check_name(path)
-    check_folder_of(path)
+    check_place(path)
     if os.path.isdir(path):
         raise InputError(f"{path} cannot be written (Is a directory); write elsewhere.")
     if os.path.exists(path) and not os.path.isfile(path):
         raise InputError(f"{path} is a pipe or a device, not a file; write elsewhere.")
-    with writing(path), unfinished(Path(os.path.realpath(path)).parent):
-        pass
 
 
 def identity(path: Path | str) -> tuple[object, ...]:
@@ -172,16 +169,19 @@ def identity(path: Path | str) -> tuple[object, ...]:
     return (target,)
 
 
-def check_folder_of(path: Path) -> None:
-    """Refuse a path in a folder that does not exist.
+def check_place(path: Path) -> None:
+    """Refuse a path where nothing can be written.
 
     Raises
     ------
     InputError
-        If the folder does not exist.
+        If its folder does not exist or cannot be written to, or its name is not valid UTF-8.
     """
+    check_name(path)
     if not os.path.isdir(path.parent):
         raise InputError(f"The folder {path.parent} is not there; create it, or write elsewhere.")
+    with writing(path), unfinished(Path(os.path.realpath(path)).parent):
+        pass
 
 
 def check_name(path: Path) -> None:

@@ -130,7 +130,7 @@ CASES = {
     "text among scores": ({"main.csv": text("id,score,x\na,1,2\nb,high,3\n")}, [], "'score' of main.csv holds 'high'"),
     "text among features": ({"main.csv": text("id,score,x\na,1,2\nb,2,wide\n")}, [], "'x' of main.csv holds 'wide'"),
     "an empty file": ({"main.csv": text("")}, [], "main.csv is empty"),
-    "a header alone": ({"main.csv": text("id,score,x\n")}, [], "main is empty"),
+    "a header alone": ({"main.csv": text("id,score,x\n")}, [], "main has 0 rows, but at least 3"),
     "not a Parquet file": ({"main.parquet": text("not parquet at all")}, [], "cannot be read as parquet"),
     "not an archive": ({"main.npz": text("not an archive")}, [], "NumPy archive"),
     "half an archive": ({"main.npz": binary(b"PK\x03\x04" + b"\x00" * 60)}, [], "NumPy archive"),
@@ -240,14 +240,14 @@ CASES = {
     ),
     "bytes that are not text": ({"main.csv": binary(b"id,score,x\n\xff\xfe,1,2\n")}, [], "cannot be read as csv"),
     "rows of different length": ({"main.csv": text("id,score,x\na,1,2\nb,1,2,3,4\n")}, [], "cannot be read as csv"),
-    "text in UTF-32": ({"main.csv": binary(PLAIN.encode("utf-32"))}, [], "is text in UTF-32"),
+    "text in UTF-32": ({"main.csv": binary(PLAIN.encode("utf-32"))}, [], "is not text in UTF-8"),
     "thousands with underscores": (
         {"main.csv": text("id,score,x\na,1,2\nb,2,1_000\nc,3,4\n")},
         [],
         "holds '1_000' where numbers were expected",
     ),
-    "text in UTF-16": ({"main.csv": binary(PLAIN.encode("utf-16"))}, [], "is text in UTF-16"),
-    "text in UTF-16 without a mark": ({"main.csv": binary(PLAIN.encode("utf-16-le"))}, [], "is text in UTF-16"),
+    "text in UTF-16": ({"main.csv": binary(PLAIN.encode("utf-16"))}, [], "is not text in UTF-8"),
+    "text in UTF-16 without a mark": ({"main.csv": binary(PLAIN.encode("utf-16-le"))}, [], "is not text in UTF-8"),
     "a hint to spreadsheets": (
         {"main.csv": text("sep=;\n" + PLAIN.replace(",", ";"))},
         [],
@@ -257,7 +257,7 @@ CASES = {
     "a header in Latin-1": (
         {"main.csv": binary(PLAIN.replace("x1", "größe").encode("latin-1"))},
         [],
-        "The first line of main.csv is not a header in UTF-8",
+        "The first line of main.csv is not text in UTF-8",
     ),
     "missing values written as NA": (
         {"main.csv": text(re.sub(r"(\nm1,[^,]+,)[^,]+", r"\1NA", PLAIN))},
@@ -422,7 +422,7 @@ CASES = {
     "half an Arrow file": ({"main.arrow": stored(MAIN, "arrow", damage=half)}, [], "cannot be read as arrow"),
     "a damaged Arrow file": ({"main.arrow": stored(MAIN, "arrow", damage=broken_foot)}, [], "cannot be read as arrow"),
     "CSV that is called Parquet": ({"main.parquet": text(PLAIN)}, [], "cannot be read as parquet"),
-    "Parquet that is called CSV": ({"main.csv": stored(MAIN, "parquet")}, [], "is not a header in UTF-8"),
+    "Parquet that is called CSV": ({"main.csv": stored(MAIN, "parquet")}, [], "is not text in UTF-8"),
     "JSON lines cut short": (
         {"main.jsonl": text('{"id": "a", "score": 1}\n{"id": "b",')},
         [],

@@ -37,14 +37,10 @@ REFUSED = [
     ("[method.diffusion]\nrounds = 0", "rounds=0 came"),
     ('[method.diffusion]\nrounds = "many"', "rounds='many' came"),
     ("[method.diffusion]\nsteps = 10000000000", "whole numbers from 1 to 1,000,000,000 were expected"),
-    ("seed = 9223372036854775808", "whole numbers of 64 bits were expected"),
-    (
-        "[method.diffusion]\nbridge = { step = 1000000000000000000000000000000 }",
-        "whole numbers of 64 bits were expected",
-    ),
+    ("[method.diffusion]\nbridge = { step = 1000000000000000000000000000000 }", "but a step in [1e-6, 1e4]"),
     ("[method.diffusion]\nbridge = { step = 10000.0, steps = 20 }", "together of at most 2048 polynomials"),
     ("[method.diffusion]\nfolds = true", "folds=True came"),
-    ("[method.diffusion]\nstep_size = 1" + 400 * "0", "whole numbers of 64 bits were expected"),
+    ("[method.diffusion]\nstep_size = 1" + 400 * "0", "came, but positive numbers were expected"),
     ("[method.diffusion]\nbridge = { steps = true }", "1 to 100 whole steps"),
     ('[method.diffusion]\nbridge = { scheme = "Euler" }', "no bridge scheme in run.toml named 'Euler'"),
     ('[method.diffusion]\nbridge = { scheme = "ExplicitEuler", steps = 1001 }', "1 to 1000 whole steps"),
@@ -61,7 +57,7 @@ REFUSED = [
     ("[method]\nsafeguarded = 3", "safeguarded=3 came"),
     ("same_target = true", "same_target came at the top of run.toml, but it belongs in its table [method]"),
     ("[method]\nrounds = 3", "rounds came in [method] of run.toml, but it belongs in [method.diffusion]"),
-    ("method" + 10 * ".a" + " = 1", "run.toml has more than 10 tables or lists in each other"),
+    ("method.a.a.a = 1", "There is no hyperparameter in run.toml named 'a'"),
     ('labels = ""', "came in run.toml, but a text that is not empty was expected"),
     ('pairs = ""', "came in run.toml, but a text that is not empty was expected"),
     ('reference = [""]', "came in run.toml, but a text that is not empty was expected"),
@@ -271,7 +267,7 @@ def test_tables_in_tables_may_be_deeper_than_python_can_follow(folder, capsys, m
     (folder / "run.toml").write_text("method" + 2000 * ".a" + " = 1")
     done, said = run(capsys, monkeypatch, "--config", "run.toml")
     assert done == 2
-    assert "has more than 10 tables or lists in each other" in " ".join(said.split())
+    assert "no hyperparameter in run.toml named 'a'" in " ".join(said.split())
 
 
 @pytest.mark.parametrize("left_out", ["main.csv", "--out out.csv"])

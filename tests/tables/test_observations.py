@@ -259,5 +259,5 @@ def test_only_later_rows_may_be_none():
         lambda: mf.rivals.compare(none, [], drawn.labels()),
         lambda: mf.rivals.impute_and_average(drawn.main, [none]),
     ):
-        with pytest.raises(mf.InputError, match="none is empty; a table needs at least three rows"):
+        with pytest.raises(mf.InputError, match="none has 0 rows, but at least 3 were expected"):
             refused()

@@ -17,14 +17,9 @@ def lines_of(main: Table, references: Sequence[Table], labels: RankLabels | Clas
     lines = [f"{table.name}: {_described(table)}" for table in (main, *references)]
     if labels is None:
         return lines
-    if isinstance(labels, ClassLabels):
-        return [
-            *lines,
-            f"labels: {many(len(labels), 'labelled row')}, {many(len({*labels.names.tolist()}), 'class')}",
-        ]
-    if labels.grades is None:
-        return [*lines, f"labels: {many(len(labels), 'ordered pair')}"]
-    return [*lines, f"labels: {many(len(labels), 'labelled row')}"]
+    noun = "ordered pair" if isinstance(labels, RankLabels) and labels.grades is None else "labelled row"
+    classes = f", {many(len({*labels.names.tolist()}), 'class')}" if isinstance(labels, ClassLabels) else ""
+    return [*lines, f"labels: {many(len(labels), noun)}{classes}"]
 
 
 def _described(table: Table) -> str:

@@ -16,7 +16,6 @@ from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.errors import InputError, look_up
-from manifuse.files import shorten
 from manifuse.run.method import JointDiffusion, with_parameters
 from manifuse.tables.reading import demand_memory, demand_regular
 
@@ -31,9 +30,6 @@ SCHEMES: Mapping[str, type[ImplicitEuler] | type[ExplicitEuler]] = {
 #: Names of hyperparameters, in the config's tables ``[method]`` and ``[method.diffusion]``.
 METHOD = {field.name: field for field in fields(JointDiffusion) if field.name != "diffusion"}
 DIFFUSION = {field.name: field for field in fields(Algorithm1)}
-
-#: Tables and lists in each other; a bridge in a list in ``[method.diffusion]`` takes five.
-DEEPEST = 10
 
 #: TOML has no None; this text stands for that of ``fitted_rows``.
 ALL = "all"
@@ -100,7 +96,6 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name.") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML ({error}); correct it.") from None
-    _demand_plain(content, path)
     keys = config_keys(kind)
     for names, table in ((METHOD, "method"), (DIFFUSION, "method.diffusion")):
         misplaced = next((key for key in content if key in names and key not in keys), None)
@@ -113,17 +108,6 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     if "method" in given:
         given["method"] = _method_in(given["method"], path)
     return given
-
-
-def _demand_plain(value: Any, path: Path, depth: int = 0) -> None:
-    """Refuse whole numbers that TOML does not have, and more tables in tables than a config can have."""
-    if depth > DEEPEST:
-        raise InputError(f"{path} has more than {DEEPEST} tables or lists in each other; give the keys of a config.")
-    if isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            _demand_plain(each, path, depth + 1)
-    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise InputError(f"{shorten(value, most=20)} came in {path}, but whole numbers of 64 bits were expected.")
 
 
 def _method_in(table: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from manifuse.report.refinement_page import check_report, page_of
 from manifuse.run.file_runs import run_files
 from manifuse.run.persistence import check_model, model_writer
 from manifuse.run.refinement import Refinement
+from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.output import check_output
@@ -99,12 +100,13 @@ def backend_named(name: str) -> Backend:
 
 def files_of(options: RefineOptions) -> Files:
     """The files that options name, and how they are read."""
+    named = tuple(options.id), tuple(options.score), tuple(options.label), tuple(options.drop)
     return Files(
         main=options.main,
         references=tuple(options.reference),
         labels=options.labels,
         pairs=options.pairs,
-        columns=options.columns,
+        columns=ColumnNames(*named, classes=options.classes),
         features=options.features,
         scale=options.scale,
         drop_invalid=options.drop_invalid,

@@ -7,12 +7,9 @@ from dataclasses import dataclass, field
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
 
 from typer import Argument, Option
-
-if TYPE_CHECKING:
-    from manifuse.tables.column_names import ColumnNames
 
 #: An option of every command that prints a result.
 AsJson = Annotated[bool, Option("--json", help="Print the result as one JSON object.")]
@@ -86,14 +83,6 @@ class RefineOptions:
         """The tables and files that the run reads; a table may be ``FILE::FEATURES.npy``."""
         files = (self.main, *self.reference, self.labels, self.pairs, self.config)
         return [file for file in files if file is not None]
-
-    @property
-    def columns(self) -> ColumnNames:
-        """What the columns of the tables are called."""
-        from manifuse.tables.column_names import ColumnNames
-
-        named = tuple(self.id), tuple(self.score), tuple(self.label), tuple(self.drop)
-        return ColumnNames(*named, classes=self.classes)
 
     @property
     def record(self) -> Path | None:

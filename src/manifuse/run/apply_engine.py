@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from manifuse.errors import InputError, ManifuseError, ManifuseWarning, pass_on
-from manifuse.files import check_folder_of, check_name, unfinished, writing
+from manifuse.files import check_place, unfinished, writing
 from manifuse.run.apply_part import RefinedPart, checked_parts, compare_with_fitted, refine_part
 from manifuse.run.engine import cluster
 from manifuse.run.refinement import Refinement
@@ -28,14 +28,11 @@ def check_folder(out: Path) -> None:
     InputError
         If it names a file, a folder that is not empty, or something in a folder that is not there.
     """
-    check_name(out)
-    check_folder_of(out)
+    check_place(out)
     if out.suffix:
         raise InputError(f"{out} ends in {out.suffix!r}, but an engine writes a folder of files; leave that out.")
     if os.path.lexists(out) and (os.path.islink(out) or not os.path.isdir(out) or os.listdir(out)):
         raise InputError(f"{out} is there and is not an empty folder; give another name.")
-    with writing(out), unfinished(out.parent):
-        pass
 
 
 def apply_on_engine(

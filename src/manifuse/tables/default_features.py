@@ -140,16 +140,13 @@ def _rows_of_head(columns: int) -> int:
 
 def _is_index(table: TableHead, name: str) -> bool:
     """Whether a column holds nothing, text, or whole numbers that differ from row to row."""
-    for rows in (HEAD, None):
-        try:
-            column = table.look([name], rows)[:, 0]
-        except InputError:  # Text.
-            return True
-        if np.isnan(column).all():  # As commas at the ends of all lines make it.
-            continue
-        if not np.array_equal(column, np.floor(column)) or len(np.unique(column)) < len(column):
-            return False
-    return True
+    try:
+        column = table.look([name], None)[:, 0]
+    except InputError:  # Text.
+        return True
+    # Commas at the ends of all lines make a column that holds nothing.
+    differ = np.array_equal(column, np.floor(column)) and len(np.unique(column)) == len(column)
+    return differ or bool(np.isnan(column).all())
 
 
 def _counts(column: FloatArray) -> bool:

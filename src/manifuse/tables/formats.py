@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import os
 from collections import Counter
@@ -15,7 +14,6 @@ from types import ModuleType
 from typing import Any
 
 from manifuse.errors import InputError
-from manifuse.files import shorten
 from manifuse.tables.column_file import ENTRY, ColumnFile, open_by_column, open_folder
 from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.id_checks import demand_exact
@@ -123,26 +121,13 @@ def _demand_exact_ids(path: Path, frame: Any, names: Sequence[str]) -> None:
             demand_exact(f"Column {column.name!r} of {path}", numbers.tolist(), numbers.dtype)
 
 
-def _another_separator(path: Path, header: str, usual: str, known: set[str]) -> tuple[str, list[str]]:
-    """Return a separator that finds a column that we know, with all columns that it finds; else the usual one.
-
-    If nothing is known, a header that is more columns for another separator than for the usual one is refused.
-    """
+def _separated(header: str, usual: str, known: set[str]) -> tuple[str, list[str]]:
+    """Return the separator that finds a column that we know, else the most columns; and all columns that it finds."""
     found: dict[str, list[str]] = {}
-    for sign in SEPARATORS:
+    for sign in (usual, *SEPARATORS):
         with suppress(csv.Error):  # Fields are too long if this is not their separator.
             found[sign] = next(csv.reader([header], delimiter=sign), [])
-            if known & set(found[sign]):
-                return sign, found[sign]
-    likely = max(found, key=lambda sign: len(found[sign]))
-    if len(found[usual]) < len(found[likely]):
-        there = shorten(", ".join(found[likely]))
-        raise InputError(
-            f"{path} seems to be separated by {likely!r}, but has none of the columns "
-            f"{', '.join(sorted(known))}; it has {there}, so name its columns with `id` "
-            "and `score`."
-        )
-    return usual, found[usual]
+    return max(found.items(), key=lambda each: (not known.isdisjoint(each[1]), len(each[1])))
 
 
 def counting_in(path: Path) -> tuple[str, int]:
@@ -174,28 +159,22 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
             f"The first line of {path} has more than {HEADER >> 20} MiB, which is too long for a header; check that "
             "its lines end in line feeds, or save the table as Parquet."
         )
-    if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        raise InputError(f"{path} is text in UTF-32, but UTF-8 was expected; save it as UTF-8.")
-    # Without a mark before it, UTF-16 shows by its zero bytes.
-    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in line[:2]:
-        raise InputError(f"{path} is text in UTF-16, but UTF-8 was expected; save it as UTF-8.")
     if line.lower().startswith(b"sep="):
         raise InputError(f"{path} begins with a hint to spreadsheets, not with a header; delete its first line.")
     try:
-        header = line.decode("utf-8-sig").rstrip("\r\n")
+        # Text in UTF-16 or UTF-32 has zero bytes, which no header has; the byte 255 is never part of UTF-8.
+        header = line.replace(b"\0", b"\xff").decode("utf-8-sig").rstrip("\r\n")
         if "\r" in header:
             raise InputError(f"{path} has lines that end in a carriage return alone; save it with line feeds.")
         usual = separator_of(path.suffix)
         names = next(csv.reader([header], delimiter=usual), [])
     except UnicodeDecodeError:
-        raise InputError(
-            f"The first line of {path} is not a header in UTF-8; save the table as CSV in UTF-8."
-        ) from None
+        raise InputError(f"The first line of {path} is not text in UTF-8; save the table as CSV in UTF-8.") from None
     except csv.Error as error:
         raise InputError(f"The first line of {path} is not a header ({error}); save the table as CSV.") from None
     separator, known = usual, {*columns.id, *columns.score, *columns.label, *columns.roles, *columns.text}
-    if not known & set(names):
-        separator, names = _another_separator(path, header, usual, known)
+    if known.isdisjoint(names):
+        separator, names = _separated(header, usual, known)
     if names.count("") > 1:
         raise InputError(f"{path} has {names.count('')} columns without a name; name them, or leave them out.")
     counts = Counter(names)

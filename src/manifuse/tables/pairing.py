@@ -31,17 +31,14 @@ ON_COMMON_ROWS = " on the rows that both know"
 
 
 def demand_different(main: Observations, references: Sequence[Observations]) -> None:
-    """Refuse empty tables, references with one name, a reference that came twice, and the main table as a reference.
+    """Refuse tiny tables, a reference that came twice, the main table as a reference, and references with one name.
 
     Raises
     ------
     InputError
-        If there are any, or a table is empty.
+        If there are any.
     """
     demand_rows(main, *references)
-    names = [reference.name for reference in references]
-    if len(set(names)) < len(names):
-        raise InputError(f"The references are named {names}; give each a name of its own.")
     alike: dict[bytes, list[Observations]] = {}
     for table in references:
         # As they came: log-odds and probabilities are the same scores.
@@ -60,6 +57,9 @@ def demand_different(main: Observations, references: Sequence[Observations]) -> 
                     "count twice; give it once."
                 )
         others.append(table)
+    names = [reference.name for reference in references]
+    if len(set(names)) < len(names):
+        raise InputError(f"The references are named {names}; give each a name of its own.")
 
 
 def _have_same_scores(table: Observations, twin: Observations) -> bool:
@@ -67,8 +67,6 @@ def _have_same_scores(table: Observations, twin: Observations) -> bool:
     if table.classes != twin.classes:
         return False
     ours, theirs = table.in_scale(table.scores), twin.in_scale(twin.scores)
-    if len(table) == len(twin) and not np.array_equal(np.sort(ours, axis=None), np.sort(theirs, axis=None)):
-        return False
     rows, found = locate(table.keys, twin.keys)
     return bool(found.all()) and np.array_equal(theirs[rows], ours)
 

@@ -9,19 +9,18 @@ from functools import cached_property
 import numpy as np
 
 from manifuse.errors import InputError, warn
-from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import centred_norm, is_constant, on_sphere, standardise_prediction
 from manifuse.tables.far_values import warn_of_far, warn_of_far_features
 from manifuse.tables.level import Level
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
-from manifuse.tables.pairing import LEAST_PAIRS, demand_different, demand_pairs, pairs_of, why_idle
+from manifuse.tables.pairing import demand_different, demand_pairs, pairs_of, why_idle
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.spelling import warn_of_spelling
 from manifuse.tables.straightening import straightened
 from manifuse.tables.turning import Turning
-from manifuse.tables.validity import all_alike, demand_rows
+from manifuse.tables.validity import all_alike
 
 #: From so many rows on a table is large; a sample of so many rows decides for it whether features are standardised.
 LARGE, SAMPLED = 10_000, 5_000
@@ -158,14 +157,10 @@ class Problem:
             raise InputError(
                 "No reference and no labels came; give at least one table of another predictor's scores, or labels."
             )
-        demand_rows(main)
-        if len(main) < LEAST_PAIRS:
-            rows = many(len(main), "row")
-            raise InputError(f"{main.name} has {rows}, but at least {LEAST_PAIRS} were expected; give more.")
+        demand_different(main, references)
         if is_constant(main.scores).all():
             nothing, what = ("ranking", "scores") if main.classes is None else ("class", "probabilities")
             raise InputError(f"{all_alike(main)}, so there is no {nothing} to refine; give {what} that differ.")
-        demand_different(main, references)
         if not 0 < centred_norm(main.scores) < np.inf:
             raise InputError(f"The scores of {main.name} leave the range of numbers when squared; scale them.")
         if main.classes is None:

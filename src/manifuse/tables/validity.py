@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from manifuse.errors import InputError, warn
+from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
 from manifuse.tables.containers import name_rows
@@ -15,6 +16,9 @@ from manifuse.tables.feature_names import MOST
 
 if TYPE_CHECKING:
     from manifuse.tables.observations import Observations
+
+#: A table of fewer rows is refused.
+LEAST_ROWS = 3
 
 #: A feature with a number in a smaller share of rows than this is taken for a mistake.
 LEAST_FILLED = 0.5
@@ -48,16 +52,17 @@ def demand_scores(table: Observations, what: str) -> None:
 
 
 def demand_rows(*tables: Observations) -> None:
-    """Refuse tables without rows. Only rows that came later may be none.
+    """Refuse tables of fewer than three rows. Only rows that came later may be so few.
 
     Raises
     ------
     InputError
         If there is one.
     """
-    empty = next((table.name for table in tables if not len(table)), None)
-    if empty is not None:
-        raise InputError(f"{empty} is empty; a table needs at least three rows.")
+    small = next((table for table in tables if len(table) < LEAST_ROWS), None)
+    if small is not None:
+        rows = many(len(small), "row")
+        raise InputError(f"{small.name} has {rows}, but at least {LEAST_ROWS} were expected; give more.")
 
 
 def all_alike(table: Observations, where: str = "") -> str:

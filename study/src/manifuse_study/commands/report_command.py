@@ -9,7 +9,7 @@ from rich.progress import Progress
 
 from manifuse.cli.console import answer, people
 from manifuse.errors import InputError
-from manifuse.files import bytes_writer, check_folder_of, identity, write_together
+from manifuse.files import bytes_writer, check_place, identity, write_together
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report
 from manifuse.tables.paths import check_paths
@@ -65,7 +65,7 @@ def write_report(
         raise InputError(f"The data folder {data} is not there; name another with --data, or leave it out.")
     check_paths(read=(folder / "rows.jsonl", folder / "run.json"), written=(out, rows))
     if files is not None:
-        check_folder_of(files)
+        check_place(files)
     read = read_rows(folder)
     if not any(row.status == "done" for row in read):
         raise InputError(f"{folder} has {len(read)} rows, but none with a result; run 'manifuse reproduce' first.")
