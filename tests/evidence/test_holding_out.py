@@ -77,6 +77,18 @@ def test_labels_of_a_corner_are_crowded_and_labels_anywhere_are_not(rng):
     assert len(np.unique(blocks)) == 10
 
 
+def test_labels_anywhere_among_amounts_and_counts_that_are_mostly_zero_are_not_crowded(rng):
+    def found(labelled, rows=300):
+        points = np.where(rng.random((rows, 8)) < 0.9, 0.0, np.exp(rng.standard_normal((rows, 8))))
+        squares = np.sum((points[:, None] - points) ** 2, axis=2)
+        order = np.argsort(squares[0]) if labelled == "near" else rng.permutation(rows)
+        chosen, others = order[:60], order[60:]
+        return are_crowded(chosen, squares[np.ix_(chosen, chosen)], squares[np.ix_(others, chosen)].min(axis=1))
+
+    assert sum(found("anywhere") for _ in range(100)) <= 2
+    assert sum(found("near") for _ in range(20)) >= 15
+
+
 def test_labels_whose_neighbours_are_twins_are_not_crowded_by_rounding():
     between = np.where(np.eye(12, dtype=bool) | (np.arange(12) // 2 == np.arange(12)[:, None] // 2), 0.0, 4.0)
     assert not are_crowded(np.arange(12), between, np.full(30, 4e-15))

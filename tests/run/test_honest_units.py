@@ -34,6 +34,20 @@ def test_a_line_into_other_units_is_no_gain():
     assert np.mean([gain.is_clear for gain in gains]) < 0.25
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_two_groups_show_whether_scores_are_in_other_units(seed):
+    """Their errors are so large that no gain is clear by these."""
+    (main, references, labels), outcome, labelled, _ = problem(seed, 40, noise=0.3)
+    grouped = mf.RankLabels(labels.keys, labels.grades, np.arange(40) % 2)
+    others = np.setdiff1d(np.arange(ROWS), labelled)
+    for units in (1.0, 100.0):
+        scores = units * (main.scores + outcome) / 2.0
+        given = mf.Observations(scores, main.table, ids=main.keys, name="ours")
+        result = mf.refine(given, references, grouped, rng=0, task="regression")
+        assert result.evidence.measured.in_other_units is (units > 1)
+        assert np.abs(result.predictions - outcome)[others].mean() < 1.0
+
+
 @pytest.mark.parametrize("noise", [0.3, 2.0])
 def test_intervals_hold_outcomes_of_rows_that_references_know_however_noisy_these_are(noise):
     held = []
@@ -115,5 +129,5 @@ def test_of_a_regression_with_few_labels_it_is_said_that_scores_keep_their_units
     given, *_ = problem(0, 8, noise=0.3, offset=1000.0, scale=50.0)
     result = mf.refine(*given, rng=0, task="regression")
     assert result.gain.is_of_few
-    assert "so the scores keep their own" in result.summary().replace("\n", " ")
-    assert "so the scores keep their own" not in mf.refine(*given, rng=0).summary().replace("\n", " ")
+    assert "so the scores stay in their own units" in result.summary().replace("\n", " ")
+    assert "so the scores stay in their own units" not in mf.refine(*given, rng=0).summary().replace("\n", " ")

@@ -168,7 +168,7 @@ def _of_regression(
     own_line = Line.of(own[None], score.truth, folds.blocks)
     is_far = score.measured(own) > score.truth.std() or own_line.slope > STEEP
     in_units = own_line.held_out(own[None])[0]
-    if is_far and own_line.slope > 0 and score.gain(own, in_units, blocks).is_clear:
+    if is_far and own_line.slope > 0 and _is_clearly_better(own, in_units, score, blocks):
         units = units.scaled(own_line.slope, own_line.offset)
         scored = replace(scored, units=units, own_scale=own_line.slope, own_offset=own_line.offset)
         values, own = own_line.held_out(values), in_units
@@ -180,6 +180,17 @@ def _of_regression(
     if (better.is_certain and labels.like_rest) or (scored.own_scale != 1.0 and better.is_seen):
         scored, values = replace(scored, line=(line.offset, line.slope)), fitted
     return scored, values, own
+
+
+def _is_clearly_better(before: FloatArray, after: FloatArray, score: SquaredError, blocks: Folds) -> bool:
+    """Whether predictions (l,) are clearly better than others: by the errors of blocks, or in each block and by rows.
+
+    Two blocks have so large errors that nothing is clear by these.
+    """
+    _, block = np.unique(blocks.blocks, return_inverse=True)
+    gained = np.bincount(block, (before - score.truth) ** 2 - (after - score.truth) ** 2)
+    in_each = bool((gained > 0).all()) and score.gain(before, after).is_clear
+    return in_each or score.gain(before, after, blocks).is_clear
 
 
 def found_of(units: Level, values: FloatArray) -> FloatArray:

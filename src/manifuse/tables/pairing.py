@@ -99,7 +99,7 @@ def why_idle(
     elif main.classes is not None and table.classes is not None:
         sides = [(ours, theirs[:, table.classes.places_of(main.classes.names)])]
     # A few rows, or rows of which many are equal, may be alike by chance.
-    can_tell = is_coupled or len(np.unique(ours, axis=0)) >= FEW_PAIRS
+    can_tell = len(np.unique(ours, axis=0)) >= FEW_PAIRS
     if can_tell and any(
         _are_alike(*each) and _are_alike(*(rankdata(side, axis=0) for side in each)) for each in sides
     ):
@@ -140,7 +140,6 @@ def demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
         )
     if pairs < len(main) and main.table is None:
         raise InputError(
-            f"{table.name} shares {pairs} of {len(main)} ids with {main.name}, whose other rows need features to be "
-            f"compared with these, but {main.name} came without; give its features, or give {table.name} scores of "
-            f"the {many(len(main) - pairs, 'id')} that it lacks."
+            f"{main.name} has no features, so nothing connects the {pairs} of its rows that {table.name} shares with "
+            f"the other {len(main) - pairs}; give features of {main.name}, or scores of {table.name} for all rows."
         )
