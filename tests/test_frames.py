@@ -104,7 +104,7 @@ def test_scores_in_other_units_are_noticed(case, result):
 def test_scores_that_are_all_equal_or_have_moved_are_noticed(case, result):
     frame = frame_of(case)
     for changed, says in (
-        (frame.assign(risk=0.5), "All scores of the frame in 400 rows that were not fitted are equal"),
+        (frame.assign(risk=0.5), "All scores of the frame in 400 new or changed rows are equal"),
         (frame.assign(risk=frame["risk"] + 1.4 * frame["risk"].std()), "differ from the fitted ones by 1.4 standard"),
     ):
         with pytest.warns(mf.ManifuseWarning, match=says):

@@ -95,11 +95,18 @@ def test_a_predictor_and_labels_are_enough():
     assert accuracy(case, result.apply(new)) > accuracy(case, case.main.scores) + 0.1
 
 
-def test_scores_and_labels_without_features_change_nothing_that_matters():
+def test_scores_and_labels_alone_are_refused_unless_labels_give_units_or_calibrate():
     """Without features, a rising line is all there is to learn, and no rank changes."""
     case = draw(0, features=False)
-    result = mf.refine(case.main, [], case.labels(), rng=0)
-    assert accuracy(case, result.predictions) == pytest.approx(accuracy(case, case.main.scores), abs=0.01)
+    for labels in (case.labels(), mf.RankLabels.from_pairs(case.main.keys[:20], case.main.keys[20:40])):
+        with pytest.raises(
+            mf.InputError, match="no features and no reference came, so labels cannot change the order"
+        ):
+            mf.refine(case.main, [], labels)
+    assert mf.refine(case.main, [], case.labels(), task="regression", rng=0).accepted
+    risks = remade(case.main, predictions=1.0 / (1.0 + np.exp(-case.main.scores)), scale="probability")
+    labels = mf.RankLabels(case.labels().keys, case.labels().grades > np.median(case.labels().grades))
+    assert mf.refine(risks, [], labels, rng=0).evidence.measured is not None
 
 
 def test_without_references_what_labels_taught_diffuses_over_the_own_graph_alone():
@@ -118,10 +125,6 @@ def test_without_references_what_labels_taught_diffuses_over_the_own_graph_alone
         np.testing.assert_allclose(each.start, present, atol=1e-12)
         average = fit.bridges.arrive(present, fit.bridges.algorithm.smoothing).smoothed.values[:, 0]
         present = unit(one * present + other * unit(average))
-    # Without a graph there is nothing to diffuse over.
-    bare = mf.refine(remade(case.main, features=None), [], case.labels(), rng=0)
-    assert bare.course.share == 0.0
-    assert bare.fitted_model.columns.diffused is None
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -129,9 +132,10 @@ def test_without_references_what_labels_taught_diffuses_over_the_own_graph_alone
 def test_what_all_references_are_worth_is_the_gain_with_them_less_the_gain_without(seed, features):
     """Without features they are worth much, with these next to nothing. Worth leaves the diffusion out."""
     case = draw(seed, features=features)
-    taught, alone = (mf.refine(case.main, given, case.labels(), rng=0) for given in (case.references, []))
+    taught = mf.refine(case.main, case.references, case.labels(), rng=0)
+    alone = mf.refine(case.main, [], case.labels(), rng=0).gain.value if features else 0.0
     assert (taught.worth.value > 0.1) is not features
-    assert taught.worth.value == pytest.approx(taught.gain.value - alone.gain.value, abs=0.035)
+    assert taught.worth.value == pytest.approx(taught.gain.value - alone, abs=0.035)
 
 
 def test_references_that_are_not_followed_have_no_weight_but_may_teach():

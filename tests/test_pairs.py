@@ -50,7 +50,7 @@ def test_where_labels_refuse_pairs_still_follow_and_other_rows_stay(seed):
     before, after = (correlation(each[:PAIRS], truth[:PAIRS]) for each in (ours.scores, result.scores))
     assert after > before + 0.05
     said = " ".join(result.summary().split())
-    assert "follow the references at rows that these know" in said
+    assert "follow the references at the common rows" in said
     assert ("The decision is close" in said) is (result.gain.value > -2 * result.gain.standard_error)
 
 

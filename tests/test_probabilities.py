@@ -1,6 +1,7 @@
 """Probabilities are refined as log-odds, and come back as probabilities."""
 
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +104,36 @@ def test_the_log_loss_after_is_of_labels_that_are_held_out(case, monkeypatch):
     main, labels = risks(case)
     monkeypatch.setattr(conclusion, "calibrated_without", lambda odds, *given: np.zeros_like(odds))
     assert mf.refine(main, case.references, labels, rng=0).log_loss.after == pytest.approx(np.log(2.0))
+
+
+def test_what_keeps_labels_from_calibrating_probabilities_is_said(case, certain):
+    def said(main, labels, **more):
+        found = mf.refine(main, [], labels, rng=0, **more)
+        return found.evidence.measured.uncalibrated, " ".join(found.summary().split())
+
+    keys, truth = case.labels().keys, case.labels().grades > np.median(case.labels().grades)
+    odds, plain = as_probabilities(case, certain), remade(case.main, predictions=rankdata(certain) / len(certain))
+    assert said(odds, mf.RankLabels(keys, truth))[0] is None
+    why, sentence = said(odds, mf.RankLabels(keys, truth + 1))
+    assert why == "labels"
+    assert "Only labels of 0 and 1 calibrate probabilities, and these are others." in sentence
+    assert said(remade(case.main, predictions=certain + 0.1), mf.RankLabels(keys, truth))[0] is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mf.ManifuseWarning)
+        why, sentence = said(plain, mf.RankLabels(keys, truth))
+        assert said(plain, mf.RankLabels(keys, truth + 1))[0] is None
+        assert said(plain, mf.RankLabels(keys, truth), task="regression")[0] is None
+    assert why == "scale"
+    assert 'in [0, 1]. If they are probabilities, refine with scale="probability"; the labels of 0 and 1' in sentence
+
+
+def test_intervals_of_probabilities_stay_between_0_and_1(case, certain):
+    result = mf.refine(as_probabilities(case, certain), case.references, case.labels(), rng=0)
+    (drawn,) = mf.plot(result, "uncertainty").axes[0].collections
+    ends = np.array([segment[:, 1] for segment in drawn.get_segments()])
+    assert (ends >= 0).all()
+    assert (ends <= 1).all()
+    assert (np.diff(ends, axis=1) > 0).all()
 
 
 def test_where_labels_refuse_the_others_are_calibrated(case):
@@ -243,7 +274,7 @@ def test_scores_that_leave_the_range_of_probabilities_are_warned_of(case, certai
 def test_the_command_line_takes_them_and_asks_about_others(folder, monkeypatch, capsys, certain):
     Path("odds.toml").write_text('scale = "probability"\n')
     assert run(monkeypatch, *REFINE, "--config", "odds.toml", "--save", "model.npz") in (0, None)
-    assert "if they are probabilities" not in capsys.readouterr().err
+    assert "probabilities" not in capsys.readouterr().err
     table = pl.read_csv("out.csv")
     assert table["score"].is_between(0, 1).all()
     np.testing.assert_allclose(table["original"], certain, atol=1e-12)
@@ -259,7 +290,7 @@ def test_the_command_line_takes_them_and_asks_about_others(folder, monkeypatch, 
     np.testing.assert_allclose(later["score"], expected, rtol=1e-9)
     capsys.readouterr()
     assert run(monkeypatch, *REFINE) in (0, None)
-    assert 'if they are probabilities, say scale = "probability" in a config' in " ".join(
+    assert 'if yours are probabilities, say scale = "probability" in a config' in " ".join(
         capsys.readouterr().err.split()
     )
     Path("odds.toml").write_text('scale = "odds"\n')

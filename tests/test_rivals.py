@@ -135,7 +135,7 @@ def bare(table):
         ("impute_and_stack", {"labels": None}, "No labels came"),
         ("impute_and_average", {"references": ()}, "No references came"),
         ("smooth_alone", {"main": mf.Observations([1.0, 2, 3], ids=["m0", "m1", "m2"])}, "has no features"),
-        ("impute_and_average", {"main": bare(draw(0).main)}, "main came without"),
+        ("impute_and_average", {"main": bare(draw(0).main)}, "main has no features"),
         ("spread", {"labels": mf.RankLabels.from_pairs(["m0"], ["m1"])}, "Ordered pairs came"),
         ("spread", {"labels": mf.RankLabels(["m0", "m1", "m2"], [1, 2, 3])}, "3 labels came, but this rival learns"),
         ("impute_and_average", {"references": [draw(0, pairs=5).references[0]]}, "reference 1 has 5 pairs"),

@@ -19,8 +19,8 @@ ABSENT = "—"
 #: Rows and columns of a large table that a notebook shows.
 SHOWN = 5
 
-#: The width of printed tables, in characters.
-WIDTH = 80
+#: The width of printed tables, in characters, and the longest words that never break there.
+WIDTH, WHOLE = 80, 12
 
 
 class StrongText(str):
@@ -72,7 +72,11 @@ def as_text(grid: Grid) -> str:
     Only names in the first column break, and names of columns at their last underscore.
     """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    table.add_column(Text(grid.head[0]), overflow="fold", min_width=len(grid.head[0]))
+    first, *others = zip(grid.head, *grid.body, *grid.foot, strict=True)
+    # Words of common length stay whole where the numbers leave room.
+    widest = max((len(word) for text in first for word in text.split() if len(word) <= WHOLE), default=0)
+    left = WIDTH - sum(2 + max(len(part) for text in each for part in text.split("_")) for each in others)
+    table.add_column(Text(grid.head[0]), overflow="fold", min_width=max(len(grid.head[0]), min(widest, left)))
     for name in grid.head[1:]:
         table.add_column(_broken(name), justify="right", no_wrap=True)
     _fill(table, grid)

@@ -106,7 +106,7 @@ def test_without_references_nothing_is_said_of_support(folder, capsys, monkeypat
     "arguments, says",
     [
         (("apply", "nowhere.npz", "new.csv", "--out", "out.csv"), "nowhere.npz is not there"),
-        (("apply", "main.csv", "new.csv", "--out", "out.csv"), "main.csv cannot be read"),
+        (("apply", "main.csv", "new.csv", "--out", "out.csv"), "main.csv is not a saved refinement"),
         (("apply", "model.npz", "nowhere.csv", "--out", "out.csv"), "nowhere.csv is not there"),
         (("apply", "model.npz", "known.csv", "--out", "out.csv"), "has no 'score'"),
         (("apply", "model.npz", "new.csv", "--out", "out.txt"), "ends in '.txt'"),

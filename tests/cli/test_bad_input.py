@@ -154,7 +154,11 @@ CASES = {
     "an unknown ending": ({"main.xlsx": text("?")}, [], "ends in '.xlsx'"),
     "a file missing": ({}, ["--reference", "elsewhere.csv"], "elsewhere.csv is not there"),
     "a reference equal to the main table": ({"reference.csv": frame(MAIN)}, [], "is the main table itself"),
-    "features missing": ({"main.csv": frame(MAIN.select("id", "score"))}, [], "came without; give its features"),
+    "features missing": (
+        {"main.csv": frame(MAIN.select("id", "score"))},
+        [],
+        "main has no features, so nothing connects",
+    ),
     "features all equal": (
         {"main.csv": frame(MAIN.select("id", "score").with_columns(pl.lit(2.0).alias("x")))},
         [],
@@ -186,7 +190,11 @@ CASES = {
         ["--labels", "l.csv", "--label", "lbl"],
         "--label lbl came, but no table has such a column",
     ),
-    "no feature column chosen": ({}, ["--features", "nothing"], "No column of main.csv matches"),
+    "no feature column chosen": (
+        {},
+        ["--features", "nothing"],
+        "No column of main.csv has a name that starts with a match",
+    ),
     "no column of classes": ({}, ["--classes", "p_(.*)"], "0 columns of main.csv match it"),
     "a column of ids named like a column of the output": (
         {"main.csv": frame(MAIN.rename({"id": "support"}))},
@@ -263,6 +271,11 @@ CASES = {
         {"main.csv": text(re.sub(r"(\nm1,[^,]+,)[^,]+", r"\1NA", PLAIN))},
         [],
         "leave cells of missing values empty",
+    ),
+    "percentages with their sign": (
+        {"main.csv": text(re.sub(r"(?m)^(m\d+,[^,]+)", r"\1%", PLAIN))},
+        [],
+        "without the % sign",
     ),
     "semicolons and decimal commas": (
         {"main.csv": text(PLAIN.replace(",", ";").replace(".", ","))},
@@ -396,6 +409,22 @@ CASES = {
         [],
         "main has no number in 100% of column 'c'; fill it in, or refine without the column (--drop)",
     ),
+    "dates with the day first": (
+        {"main.csv": frame(MAIN.with_columns(pl.lit("31.01.2020").alias("day")))},
+        [],
+        "holds '31.01.2020' where numbers were expected; correct it, give dates as days since one of them",
+    ),
+    "commas between thousands": (
+        {"main.csv": frame(MAIN.with_columns(pl.lit("1,580.5").alias("x1")))},
+        [],
+        "(numbers have a decimal point, and nothing between thousands)",
+    ),
+    "labels as a reference": (
+        {"l.csv": frame(LABELS)},
+        ["--reference", "l.csv"],
+        "l.csv has no 'score' (it has: id, label); rename the column that holds it, or name it with --score, or name "
+        "columns of class probabilities with --classes; if it holds labels, give it as --labels.",
+    ),
     "dates of a day and month alone": (
         {"main.csv": frame(MAIN.with_columns(pl.lit("2 May").alias("day")))},
         [],
@@ -482,16 +511,16 @@ CASES = {
     "damaged annotated data": ({"main.h5ad": text("id,score\n")}, [], "cannot be read as annotated data"),
     "a folder as a table": ({"main.csv": lambda path: (path.unlink(), path.mkdir())}, [], "is a folder without files"),
     "a folder as the output": ({"o.csv": lambda path: path.mkdir()}, ["--out", "o.csv"], "Is a directory"),
-    "the output over the main table": ({}, ["--out", "main.csv"], "would overwrite an input"),
+    "the output over the main table": ({}, ["--out", "main.csv"], "is an input, which would be overwritten"),
     "the output over a hard link of the reference": (
         {"o.csv": lambda path: path.hardlink_to("reference.csv")},
         ["--out", "o.csv"],
-        "o.csv would overwrite an input",
+        "o.csv is an input, which would be overwritten",
     ),
     "two outputs whose names differ in case": (
         {},
         ["--out", "o.npz", "--save", "O.npz"],
-        "would overwrite an input, or be written twice",
+        "would be written twice",
     ),
     "the output over its features": (
         {
@@ -499,7 +528,7 @@ CASES = {
             "main.csv": frame(MAIN),
         },
         ["--reference", "reference.csv::f.npy", "--out", "f.csv"],
-        "would overwrite an input",
+        "is an input, which would be overwritten",
     ),
     "a name that is not UTF-8": ({}, ["--reference", "b\udcff.csv"], "is not valid UTF-8; rename it"),
     "an output name that is not UTF-8": ({}, ["--out", "o\udcff.csv"], "is not valid UTF-8; rename it"),

@@ -64,7 +64,10 @@ def test_it_says_what_each_method_does():
         "impute_and_average",
         "impute_and_stack",
     )
-    said = dict(line.split(": ", 1) for line in meanings_of([{"method": name} for name in names]).splitlines())
+    said = dict(
+        line.split(": ", 1)
+        for line in meanings_of([{"method": name} for name in names]).replace("\n  ", " ").splitlines()
+    )
     assert said.keys() == {*names} - {"refine"}
     assert said["spread"].startswith("Spread the labels over the graph of the own features")
     assert all(meaning.endswith(".") and "`" not in meaning for meaning in said.values())
@@ -72,7 +75,7 @@ def test_it_says_what_each_method_does():
 
 def test_it_says_why_refine_reports_other_gains_if_there_are_references():
     (said,) = note_on_pairs([{"method": "refine"}, {"method": "impute_and_average"}])
-    assert said.startswith("Labelled rows that a reference knows are judged with what it says of them.")
+    assert said.startswith("Here, a labelled row that is also a common row is judged with the reference's")
     assert note_on_pairs([{"method": "refine"}, {"method": "spread"}]) == []
 
 

@@ -55,6 +55,7 @@ REFUSED = [
     ('[method.diffusion]\nstep_size = "x"', "step_size='x' came"),
     ('[method.diffusion]\nsearch = "fast"', "search='fast' came"),
     ("[method]\nsafeguarded = 3", "safeguarded=3 came"),
+    ('[method]\nscale = "probability"', "scale came in [method] of run.toml, but it belongs at the top; move it"),
     ("same_target = true", "same_target came at the top of run.toml, but it belongs in its table [method]"),
     ("[method]\nrounds = 3", "rounds came in [method] of run.toml, but it belongs in [method.diffusion]"),
     ("method.a.a.a = 1", "There is no hyperparameter in run.toml named 'a'"),

@@ -96,7 +96,7 @@ def test_a_second_signal_does_not_interrupt_what_the_first_began():
 )
 def test_a_result_that_cannot_be_printed_ends_in_a_sentence(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "main.csv").write_text("id,score,x\n" + "".join(f"m{k},{k % 7},{k}\n" for k in range(60)))
+    (tmp_path / "main.csv").write_text("id,score,x\n" + "".join(f"m{k},{k % 7},{k % 5}\n" for k in range(60)))
     (tmp_path / "labels.csv").write_text("id,label\n" + "".join(f"m{k},{k}\n" for k in range(0, 60, 3)))
     out = ["--out", "out.csv"] if "--json" in arguments else []
     with open("/dev/full", "wb") as full:

@@ -57,7 +57,7 @@ def test_it_says_what_was_read_and_what_later_rows_need(case, run):
     said = run("show", "model.npz")[1]
     assert (
         f"Later rows need an id (patient), a score (risk) and {len(features)} features ({', '.join(features)})."
-        in said
+        in " ".join(said.split())
     )
     assert f"labels: known, {len(case.labels())} rows" in said
     assert f"  main.csv, {Path('main.csv').stat().st_size:,} bytes, sha256 " in said

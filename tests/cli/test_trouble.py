@@ -43,10 +43,10 @@ TROUBLE = {
     "a working directory that is gone": (2, "The working directory cannot be found"),
     "a saved refinement of a later version": (2, f"has the format 99, but this version reads {FORMAT};"),
     "a saved refinement that was changed": (2, "was changed after it was saved"),
-    "a saved refinement cut short": (2, "cannot be read as a NumPy archive"),
-    "a table in place of a saved refinement": (2, "cannot be read as a NumPy archive"),
-    "later rows and the output in one file": (2, "would overwrite an input"),
-    "a saved refinement and the output in one file": (2, "would overwrite an input"),
+    "a saved refinement cut short": (2, "is not a saved refinement"),
+    "a table in place of a saved refinement": (2, "is not a saved refinement"),
+    "later rows and the output in one file": (2, "is an input, which would be overwritten"),
+    "a saved refinement and the output in one file": (2, "is an input, which would be overwritten"),
 }
 NOBODY = 65534
 

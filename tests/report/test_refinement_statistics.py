@@ -304,7 +304,7 @@ def test_references_that_help_where_they_know_rows_are_not_to_be_left_out(case):
     (of_worth,) = [each for each in findings_of(found.evidence, found.refined) if each.code == "worth"]
     assert of_worth.remedy is None
     assert f"Perhaps better left out, but for the rows that they know: “{first.name}”" in said
-    assert "on these rows, as if no reference knew them; the refined scores" in said
+    assert "labelled rows, judged as if no reference knew them, imputing" in said
     chance = with_evidence(result, worth=Gain(0.002, 0.004, 60, "accuracy"), measured=helps)
     assert "add anything at rows that they do not know (0.2 ± 0.4 points)." in said_of(chance)
 
@@ -346,10 +346,9 @@ def test_what_was_taken_without_any_evidence_is_unmeasured(case):
 
 def test_intervals_are_those_of_the_standard_errors(case):
     result = mf.refine(case.main, case.references, case.labels(), rng=0)
-    shift = Shift.of(result)
-    rows = shift.sample(20, after=True)
+    rows = Shift.of(result).sample(20, after=True)
     assert (np.diff(result.scores[rows]) >= 0).all()
-    ((low, high),) = draw_uncertainty(shift, rows).axes[0].collections[0].get_segments()[3:4]
+    ((low, high),) = draw_uncertainty(result, rows).axes[0].collections[0].get_segments()[3:4]
     np.testing.assert_allclose(low[1], result.scores[rows[3]] - 1.6449 * result.uncertainty[rows[3]])
     np.testing.assert_allclose(high[1], result.scores[rows[3]] + 1.6449 * result.uncertainty[rows[3]])
 

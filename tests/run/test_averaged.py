@@ -86,7 +86,7 @@ def test_averaging_with_noise_is_behind_and_what_is_ahead_or_level_is_said_to_be
     assert said(ahead).speaks_for
     behind = said(replace(ahead, value=-ahead.value))
     assert not behind.speaks_for
-    assert behind.sentence.startswith("Imputing the references and averaging all scores gains -")
+    assert "labelled rows, imputing the references and averaging all scores gains -" in behind.sentence
     assert "; the refined scores are behind it (-" in behind.sentence
     assert behind.sentence.endswith(" points), so measure both with `compare`.")
     level = said(replace(ahead, value=-0.001, standard_error=0.01))

@@ -189,13 +189,24 @@ def test_equal_scores_have_one_place():
     np.testing.assert_allclose(alone_of(fitted, refined)(np.array([1.0, 2.0])), [0.15, 0.35])
 
 
+@pytest.mark.filterwarnings("ignore:Rows of:manifuse.ManifuseWarning")
+def test_rows_that_come_again_in_other_units_are_told_of(case, result):
+    again = remade(case.main, predictions=100.0 * case.main.scores)
+    with pytest.warns(mf.ManifuseWarning, match="The scores of .* differ from the fitted ones by .* check the units"):
+        result.apply(again)
+    with pytest.warns(mf.ManifuseWarning, match="The scores of .* differ from the fitted ones by .* check the units"):
+        result.fitted_model.compare_with_fitted(again)
+    # A warning would be an error.
+    result.fitted_model.compare_with_fitted(case.main)
+
+
 def test_later_scores_that_are_small_beside_a_fitted_one_are_not_called_equal(case):
     fitted = remade(case.main, predictions=np.append(case.main.scores[:-1], 1e200))
     later = remade(case.main, ids=[f"later {key}" for key in case.main.keys])
     known = np.zeros(len(later), dtype=bool)
     # A warning would be an error.
     warn_of_units(later, fitted, known)
-    with pytest.warns(mf.ManifuseWarning, match="rows that were not fitted are equal"):
+    with pytest.warns(mf.ManifuseWarning, match="new or changed rows are equal"):
         warn_of_units(remade(later, predictions=np.full(len(later), 3.0)), fitted, known)
 
 

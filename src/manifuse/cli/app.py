@@ -193,7 +193,7 @@ def explore_command(
     host: Annotated[str, Option(help="The address; by default only this machine can open the page.")] = "127.0.0.1",
     port: Annotated[int, Option(help="The port; 0 for any that is free.", min=0, max=65535)] = 8765,
 ) -> None:
-    """Open a page that shows what refine gives, and what is lost without a reference.
+    """Serve a page on this machine that shows what refine gives, and what is lost without a reference.
 
     The page shows MAIN refined by the references; without tables, it shows a data set.
     It exports a config with which refine repeats what it shows.

@@ -17,8 +17,8 @@ from manifuse.words.wording import fill
 
 #: See `note_on_pairs`.
 AT_PAIRS = (
-    "Labelled rows that a reference knows are judged with what it says of them. refine reports gains as if it did "
-    "not know them, so its gains are smaller where many labelled rows are common rows."
+    "Here, a labelled row that is also a common row is judged with the reference's own score of it. The gain that "
+    "refine reports leaves these scores out, so it is smaller where many labelled rows are common rows."
 )
 
 
@@ -61,7 +61,7 @@ def meanings_of(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         if row["method"] not in ("refine", *said):
             said[row["method"]] = str(getdoc(getattr(rivals, row["method"]))).partition("\n")[0].replace("`", "")
-    return "\n".join(f"{name}: {meaning}" for name, meaning in said.items())
+    return "\n".join(fill(f"{name}: {meaning}", subsequent_indent="  ") for name, meaning in said.items())
 
 
 def note_on_pairs(rows: list[dict[str, Any]]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import UnionType
@@ -106,11 +106,11 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
         for key, value in content.items()
     }
     if "method" in given:
-        given["method"] = _method_in(given["method"], path)
+        given["method"] = _method_in(given["method"], path, keys)
     return given
 
 
-def _method_in(table: dict[str, Any], path: Path) -> dict[str, Any]:
+def _method_in(table: dict[str, Any], path: Path, above: Collection[str]) -> dict[str, Any]:
     """Read the table of hyperparameters, and in it that of the diffusion; the latter as ``diffusion__*``."""
     inner = table.pop("diffusion", {})
     if not isinstance(inner, dict):
@@ -119,6 +119,9 @@ def _method_in(table: dict[str, Any], path: Path) -> dict[str, Any]:
     misplaced = next((name for name in table if name in DIFFUSION), None)
     if misplaced is not None:
         raise InputError(f"{misplaced} came in [method] of {path}, but it belongs in [method.diffusion]; move it.")
+    misplaced = next((name for name in table if name in above), None)
+    if misplaced is not None:
+        raise InputError(f"{misplaced} came in [method] of {path}, but it belongs at the top; move it.")
     for values, known, prefix in ((table, METHOD, ""), (inner, DIFFUSION, "diffusion__")):
         for name, value in values.items():
             look_up(name, known, kind=f"hyperparameter in {path} named")

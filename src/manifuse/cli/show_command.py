@@ -10,7 +10,7 @@ from typing import Any
 from manifuse.grid import many, told_apart
 from manifuse.run.persistence import FORMAT, load
 from manifuse.words.finding import listed
-from manifuse.words.wording import verdict_of
+from manifuse.words.wording import fill, verdict_of
 
 
 def run_show(model: Path) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def run_show(model: Path) -> dict[str, Any]:
 def lines_of_model(model: Path, facts: Mapping[str, Any]) -> Iterator[str]:
     """Say what `run_show` returns."""
     yield f"{model}: format {facts['format']}, written by manifuse {facts['version']} on {facts['date']}."
-    yield f"{facts['verdict']} {facts['why']}"
+    yield fill(f"{facts['verdict']} {facts['why']}")
     yield ""
     for table in facts["tables"]:
         rows = "" if table["rows"] is None else f", {many(table['rows'], 'row')}"
@@ -58,7 +58,7 @@ def lines_of_model(model: Path, facts: Mapping[str, Any]) -> Iterator[str]:
             yield f"  {file['name']}, {file['size']:,} bytes, sha256 {file['sha256']}"
     yield f"Of the main table, {facts['fitted']:,} rows were fitted."
     yield ""
-    yield f"Later rows need {listed([*_needed(facts['expects'])])}."
+    yield fill(f"Later rows need {listed([*_needed(facts['expects'])])}.")
 
 
 def _needed(expects: Mapping[str, Any]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.by_class import ByClass
@@ -40,6 +41,9 @@ class Measurement(Saveable):
     risk : Accuracy or None
         The log loss of probabilities that labels of 0 and 1 calibrated, each without the labels of its fold; None of
         other labels or scores, and if the refinement was not taken.
+    uncalibrated : {"scale", "labels"} or None
+        Why labels do not calibrate scores in [0, 1]: nobody said that these are probabilities, or the labels are not
+        all 0 or 1.
     in_other_units : bool
         Of a regression, whether own scores are in other units than the labels. Then ``accuracy`` and ``gain`` compare
         with own scores that a line brought into those of the labels.
@@ -64,6 +68,7 @@ class Measurement(Saveable):
     at_pairs: Gain | None = None
     by_class: ByClass | None = None
     risk: Accuracy | None = None
+    uncalibrated: Literal["scale", "labels"] | None = None
     in_other_units: bool = False
     calibrated: bool = False
     averaged: tuple[Gain, Gain] | None = None

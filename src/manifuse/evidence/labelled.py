@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from manifuse.errors import InputError, demand, warn
-from manifuse.evidence.class_score import LogLoss
+from manifuse.evidence.class_score import LogLoss, risks_of
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import many
-from manifuse.kernels.arrays import BoolArray
+from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.rows import inverse_order
 from manifuse.tables.drawing_order import order_of
@@ -54,6 +55,7 @@ def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression
             raise InputError("Ordered pairs came as labels of a regression, which needs values; give ids and labels.")
         return PairedRanking.of(rows[labels.better[order]], rows[labels.worse[order]])
     rows, grades = rows[order], labels.grades[order]
+    _warn_of_minus_one(grades)
     if regression and main.scale == "probability":
         raise InputError(
             "Probabilities came with a scale for a regression, which meets the labels' values by itself; leave "
@@ -90,14 +92,14 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
     if strange.any():
         names = sorted(set(labels.names[strange].tolist()))
         of = "1 label is of a class" if strange.sum() == 1 else f"{strange.sum()} labels are of classes"
-        said = f"{of} that {main.name} does not have ({', '.join(names[:3])})"
+        said = f"{of} that {main.name} does not have ({_first(names)})"
         they = "it is" if strange.sum() == 1 else "they are"
         alike = {_folded(name): name for name in main.classes.names}
         meant = next((each for each in names if _folded(each) in alike), None)
         if meant is not None:
             raise InputError(f"{said}, but it has {alike[_folded(meant)]!r}, and {meant!r} came; write them alike.")
         if not usable.any():
-            raise InputError(f"{said}; name them as it does ({', '.join(main.classes.names[:3])}).")
+            raise InputError(f"{said}; name them as it does ({_first(main.classes.names)}).")
         warn("unusable_labels", f"{said}; {they} left out, and no accuracy counts these rows.")
     if len(set(places[usable].tolist())) < 2:
         raise InputError("The labels that can be used are all of one class; give labels of two or more.")
@@ -105,7 +107,17 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
     return LogLoss(rows[order], places[order], main.classes)
 
 
-def warn_of_truth(score: Score | None, main: Observations) -> None:
+def demand_teachable(score: Score, main: Observations, references: Sequence[Observations]) -> None:
+    """Refuse labels that can neither order rows, without features and references, nor calibrate or give units."""
+    is_order = isinstance(score, GradedRanking | PairedRanking) and risks_of(score, main.scale) is None
+    if is_order and main.table is None and not references:
+        raise InputError(
+            f"{main.name} has no features and no reference came, so labels cannot change the order of its scores; "
+            "give features or a reference."
+        )
+
+
+def warn_of_truth(score: Score, main: Observations) -> None:
     """Warn of a feature that says the label of every labelled row, or orders all of these rows as labels do."""
     if main.table is None or not isinstance(score, GradedRanking | SquaredError | LogLoss) or len(score.rows) < SAID:
         return
@@ -129,9 +141,21 @@ def warn_of_truth(score: Score | None, main: Observations) -> None:
             )
 
 
+def _first(names: Sequence[str]) -> str:
+    """The first three names, and dots if there are more."""
+    return ", ".join([*names[:3], *(["..."] if len(names) > 3 else [])])
+
+
 def _folded(name: str) -> str:
     """A name of a class without what people write in several ways: capitals, blanks, and composed characters."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def _warn_of_minus_one(grades: FloatArray) -> None:
+    """Warn of labels -1, 0 and 1, of which -1 may stand for an unknown truth."""
+    if set(grades.tolist()) == {-1.0, 0.0, 1.0}:
+        unsure = "The labels are -1, 0 and 1, and -1 is taken as a truth below 0; if it means unknown, leave it out."
+        warn("minus_one_in_labels", unsure)
 
 
 def groups_of(labels: RankLabels | ClassLabels, main: Observations, score: Score) -> dict[int, str] | None:

@@ -161,10 +161,10 @@ class RelevanceTable(tuple[Relevance, ...], Saveable):
         return frame_of(columns, library)
 
     def said_of_worth(self) -> str:
-        """Say what the column "worth" means and its unit; without a unit if no worth was measured."""
+        """Say what the column "worth" means, and its unit."""
         said = "worth: what is lost without it"
         units = [entry.worth.unit.words for entry in self if entry.worth is not None]
-        return f"{said}, {units[0]}" if units else said
+        return f"{said}, {units[0]}" if units else f"{said}; not measured"
 
     def __repr__(self) -> str:
         return f"{as_text(self.grid)}\n{self.said_of_worth()}" if self else "()"

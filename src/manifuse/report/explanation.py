@@ -88,8 +88,8 @@ def explain(
         Rows that came later, as for `Refinement.apply`. The row is explained as if it alone had come; one that was
         fitted, and has changed since, as a new row.
     id, score, classes, label, drop
-        Columns of data frames, as of `refine`; by default as those of the main table. References with other classes
-        need ``classes`` as an expression.
+        Columns of data frames, as of `refine`. By default those of labels are in ``"label"``, and the others are as
+        those of the main table. References with other classes need ``classes`` as an expression.
 
     Returns
     -------

@@ -87,13 +87,13 @@ def pictures_of(result: Refinement, shift: Shift | ClassShift) -> dict[str, Call
         names, alignments = shown_metric(result, order)
         entries = [result.relevance[index] for index in order]
         drawn["relevance"] = lambda: draw_relevance(entries, accepted=result.accepted)
-        drawn["metric"] = lambda: draw_alignments(alignments, names, measure="|alignment|")
+        drawn["metric"] = lambda: draw_alignments(alignments, names, measure="alignment, without sign")
     if isinstance(shift, Shift):
         ranks = shift
         if result.accepted:
             drawn["shift"] = lambda: draw_shift(ranks, ranks.sample(DOTS))
         if ranks.uncertainty is not None:
-            drawn["uncertainty"] = lambda: draw_uncertainty(ranks, ranks.sample(INTERVALS, after=True))
+            drawn["uncertainty"] = lambda: draw_uncertainty(result, ranks.sample(INTERVALS, after=True))
     # Without a reference that took part, support says nothing about the result.
     if result.accepted and result.weights.any():
         drawn["support"] = lambda: draw_support(shift.support)

@@ -128,12 +128,17 @@ def draw_shift(shift: Shift, rows: IndexArray) -> Any:
     return figure
 
 
-def draw_uncertainty(shift: Shift, rows: IndexArray) -> Any:
+def draw_uncertainty(result: Refinement, rows: IndexArray) -> Any:
     """Draw the refined scores of some rows, which are in this order, with intervals by their standard errors."""
     figure, axes = blank(PAGE_WIDTH, 4.2)
-    assert shift.uncertainty is not None, "the caller asks whether there are standard errors"
-    places, look = np.arange(len(rows)), {"color": BLUE, "ecolor": SKY, "ms": 3, "elinewidth": 1.2}
-    axes.errorbar(places, shift.after[rows], NINETY * shift.uncertainty[rows], fmt="o", **look)
+    errors = result.refined.uncertainty
+    assert errors is not None, "the caller asks whether there are standard errors"
+    # Those of probabilities are of log-odds, so that no interval leaves [0, 1].
+    least, after, most = (
+        result.main.in_scale(result.refined.scores[rows] + times * errors[rows]) for times in (-NINETY, 0.0, NINETY)
+    )
+    look = {"color": BLUE, "ecolor": SKY, "ms": 3, "elinewidth": 1.2}
+    axes.errorbar(np.arange(len(rows)), after, (after - least, most - after), fmt="o", **look)
     axes.set_xticks([])
     axes.set_xlabel("rows, in the order of their refined scores")
     axes.set_ylabel("score after")

@@ -87,7 +87,7 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
     if taken:
         diffused = f"{result.course.share:.0%}"
         facts["share of the diffused scores; the rest is what the diffusion started from"] = diffused
-        facts["how far the scores go to what was found"] = f"{model.scored.certainty:.0%}"
+        facts["how far the scores go towards the refinement"] = f"{model.scored.certainty:.0%}"
     return Grid(("result", "value"), tuple(facts.items()))
 
 

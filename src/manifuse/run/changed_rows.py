@@ -108,7 +108,7 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
 
 
 def warn_of_units(new: Observations, main: Observations, known: BoolArray) -> None:
-    """Warn of later scores in other units than the fitted ones; ``known`` (q,) are rows that were fitted."""
+    """Warn of scores in other units than the fitted ones; ``known`` (q,) are rows that were fitted as they are now."""
     units = Level.of(main.scores)
     scores, fitted = (np.atleast_2d(units.apply(each.scores).T).T for each in (new, main))
     later, largest = scores[~known], np.abs(fitted).max(axis=0)
@@ -116,7 +116,7 @@ def warn_of_units(new: Observations, main: Observations, known: BoolArray) -> No
     if len(later) >= FEWEST_ROWS and (came == came[0]).all():
         warn(
             "equal_scores",
-            f"{all_alike(new, f' in {len(later):,} rows that were not fitted')}; check the predictor.",
+            f"{all_alike(new, f' in {len(later):,} new or changed rows')}; check the predictor.",
         )
     elif len(later) and (strange := float(strange_by(later, largest).max())):
         warn(
@@ -127,8 +127,8 @@ def warn_of_units(new: Observations, main: Observations, known: BoolArray) -> No
     elif len(later) >= FEWEST_ROWS and (share := _share_of_spread(later, fitted)) < NARROW:
         warn(
             "strange_scores",
-            f"The scores of {new.name} that were not fitted vary by {share:.2g} of what the fitted ones do; check the "
-            "units, and whether these rows are like the fitted ones.",
+            f"The scores of {new.name} in new or changed rows vary by {share:.2g} of what the fitted ones do; check "
+            "the units, and whether these rows are like the fitted ones.",
         )
 
 

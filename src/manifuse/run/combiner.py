@@ -113,12 +113,12 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
         ----------
         X : data frame or Observations
             The main predictor: ids, scores, and features unless all ids are common.
-        y : (n,) array or series of numbers, or RankLabels, optional
-            NaN where the truth is not known.
+        y : (n,) array or series, or RankLabels or ClassLabels, optional
+            Numbers, and NaN where the truth is not known. Of a `ClassifierCombiner`, names of classes and None.
 
         Returns
         -------
-        PredictorCombiner
+        self
 
         Raises
         ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.evidence.intervals import error_scale_of, unevenness_of
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.reason import Reason
+from manifuse.evidence.score import Score
 from manifuse.evidence.verdict import Verdict, judge
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run.course import Course
@@ -224,6 +226,7 @@ def _measured(
         backwards=taught.is_backwards(there),
         unrelated=_is_unrelated(given, found, labels),
         at_pairs=at_pairs,
+        uncalibrated=_why_uncalibrated(given.problem.main, score),
         in_other_units=_in_other_units(honest.scored, given),
         averaged=_averaged(given, found, labels, there, refined),
         uneven=unevenness_of(refined, found.known.trials["variance"], taught),
@@ -234,6 +237,15 @@ def _measured(
     right, share = taught.gain_in_accuracy(own, refined, labels.folds), float(taught.is_right(own).mean())
     by_class = ByClass.of(taught, own, refined)
     return replace(measured, right=(change("class_accuracy", share, share, right), right), by_class=by_class)
+
+
+def _why_uncalibrated(main: Observations, score: Score) -> Literal["scale", "labels"] | None:
+    """See `Measurement`."""
+    if main.classes is not None:
+        return None
+    if risks_of(score, "probability") is None:
+        return "labels" if main.scale == "probability" else None
+    return "scale" if main.scale == "score" and main.came.min() >= 0 and main.came.max() <= 1 else None
 
 
 def _is_unrelated(given: RunInputs, found: RunOutputs, labels: Labels) -> bool:

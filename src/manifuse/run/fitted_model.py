@@ -18,7 +18,7 @@ from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import libraries_in_one_thread
 from manifuse.records import Saveable
-from manifuse.run.changed_rows import find_changed, warn_of_units
+from manifuse.run.changed_rows import changed_rows, find_changed, warn_of_units
 from manifuse.run.familiarity import FEWEST_ROWS
 from manifuse.run.later_rows import LaterRows
 from manifuse.tables.arranging import with_features_of
@@ -94,7 +94,7 @@ class FittedModel(Saveable):
         later = np.flatnonzero(~known)
         if len(later):
             if not compared:
-                self._compare(new, located)
+                self._compare(new, located, known)
             # Libraries that limit threads, too, must do so within this limit: each puts back what it found.
             with libraries_in_one_thread():
                 self.later_rows.refine(new, later, made)
@@ -102,10 +102,13 @@ class FittedModel(Saveable):
 
     def compare_with_fitted(self, new: Observations) -> None:
         """Warn of rows that are unlike the fitted ones in their units or in other ways."""
-        self._compare(with_features_of(new, self.main), self.locate(new.keys)[1])
+        rows, located = self.locate(new.keys)
+        new = with_features_of(new, self.main)
+        self._compare(new, located, located & ~changed_rows(new, self.main, rows, located))
 
-    def _compare(self, new: Observations, located: BoolArray) -> None:
-        warn_of_units(new, self.main, located)
+    def _compare(self, new: Observations, located: BoolArray, known: BoolArray) -> None:
+        """Warn of unlike rows. Some are ``located`` among the fitted rows, and ``known`` if they are the same now."""
+        warn_of_units(new, self.main, known)
         if len(new) >= FEWEST_ROWS:
             warn_of_spelling(self.main, new, int(np.count_nonzero(located)))
         with libraries_in_one_thread():

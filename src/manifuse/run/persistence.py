@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from manifuse.run.refinement import Refinement
 from manifuse.tables.archives import read_archive
 
 #: The number of the layout; raised when older versions could no longer read what is written.
-FORMAT = 27
+FORMAT = 28
 
 
 def save(result: Refinement, path: Path | str) -> None:
@@ -122,6 +123,8 @@ def load(path: Path | str) -> Refinement:
     nowhere.npz is not there; check the name.
     """
     path = Path(path_of(path))
+    if path.is_file() and not is_zipfile(path):
+        raise InputError(f"{path} is not a saved refinement; give a file that manifuse saved.")
     arrays = read_archive(path)
     try:
         plain = json.loads(bytes(arrays["plain"]))

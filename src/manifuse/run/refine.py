@@ -13,7 +13,7 @@ from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
 from manifuse.errors import InputError, demand, look_up, warn
-from manifuse.evidence.labelled import groups_of, score_of, warn_of_truth
+from manifuse.evidence.labelled import demand_teachable, groups_of, score_of, warn_of_truth
 from manifuse.evidence.score import Score
 from manifuse.kernels.keys import locate
 from manifuse.kernels.randomness import Stream, generator
@@ -135,7 +135,9 @@ def refine(
     for name in method.ignored:
         look_up(name, {reference.name: reference for reference in references}, kind="reference named")
     measure = None if labels is None else score_of(labels, main, regression=method.is_regression)
-    warn_of_truth(measure, main)
+    if measure is not None:
+        demand_teachable(measure, main, references)
+        warn_of_truth(measure, main)
     if backend is None:
         backend = Host() if main.device is None else Torch(main.device)
     demand(Backend, backend)
@@ -160,7 +162,7 @@ def _warn_of_range(result: Refinement) -> None:
     if before and not after:
         warn(
             "left_unit_range",
-            f"The scores of {main.name} are in [0, 1], and the refined ones are not; if they are probabilities, "
+            f"The scores of {main.name} are in [0, 1], and the refined ones are not; if yours are probabilities, "
             'refine with scale="probability".',
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.errors import InputError, warn
+from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -39,9 +39,6 @@ def known_grades(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
     known = np.flatnonzero(~np.isnan(grades))
     if np.isinf(grades).any():
         raise InputError("y has infinite values; give numbers, or NaN where the truth is not known.")
-    if set(grades[known].tolist()) == {-1.0, 0.0, 1.0}:
-        unsure = "y holds -1, 0 and 1, and -1 is taken as a truth below 0; if it means unknown, give NaN there."
-        warn("minus_one_in_labels", unsure)
     return known, grades[known]
 
 
@@ -88,6 +85,12 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
     are_names = came <= set(classes.names)
     if are_names and not could_be_places:
         return values
+    if not are_names and came == places | {str(len(classes))}:
+        raise InputError(
+            f"y has {len(came)} numbers for {len(classes)} classes: to predict probabilities, scikit-learn numbers "
+            "the classes, and takes rows without a known truth as one more; give the truth of all rows, and every "
+            "class in every fold."
+        )
     if are_names or came != places or (by_text != by_number.astype(str)).any():
         numbers, names = (shorten(", ".join(each)) for each in (sorted(came), by_text.astype(str)))
         raise InputError(

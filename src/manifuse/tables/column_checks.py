@@ -22,11 +22,11 @@ Columns = dict[str, NDArray[Any]]
 #: What other programs write for a missing value.
 MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", ".")
 
-#: A number with a decimal comma.
-DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
+#: A number with a decimal comma, or with commas between thousands.
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d[\d,.]*,\d+(\.\d*)?(e[+-]?\d+)?\s*", re.IGNORECASE)
 
-#: A date, as ISO 8601 writes it, perhaps with a time.
-DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
+#: A date, year first as ISO 8601 writes it, or last; perhaps with a time.
+DATE = re.compile(r"(\d{4}-\d\d-\d\d|\d\d?[./-]\d\d?[./-]\d{4})([T ].*)?")
 
 
 def plain_column(column: Any, *, stays_text: bool) -> Any:
@@ -103,6 +103,8 @@ def demand_columns(
             remedy = f", or name it with `{name}`" if name in ("id", "score") else ""
             if name == "score" and or_classes:
                 remedy += ", or name columns of class probabilities with `classes`"
+            if name == "score" and "label" in theirs:
+                remedy += "; if it holds labels, give it as `labels`"
             sought = " or ".join(repr(each) for each in dict.fromkeys((*(also or {}).get(name, ()), name)))
             raise InputError(f"{path} has no {sought} (it has: {known}); rename the column that holds it{remedy}.")
 
@@ -118,7 +120,10 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
     chosen = expression_of(pattern, "features")
     names = [name for name in there if chosen.match(name)]
     if not names:
-        raise InputError(f"No column of {path} matches `features` {pattern!r}; choose another expression.")
+        raise InputError(
+            f"No column of {path} has a name that starts with a match of `features` {pattern!r}; choose another "
+            "expression, which may begin with '.*'."
+        )
     return names
 
 
@@ -137,11 +142,13 @@ def demand_numbers(
     values: NDArray[Any],
     *,
     is_feature: bool = False,
+    instead: str = "",
     others: Callable[[], Sequence[str]] = tuple,
 ) -> None:
     """Refuse a column that holds anything but numbers; ``name`` is what the file calls it.
 
-    ``others`` says which other columns hold text, too; it is asked if there is a refusal.
+    ``instead`` is a remedy for other text. ``others`` says which other columns hold text, too; it is asked if there is
+    a refusal.
 
     Raises
     ------
@@ -159,6 +166,10 @@ def demand_numbers(
             if is_feature and isinstance(sample, str) and DATE.fullmatch(sample)
             else ", and leave cells of missing values empty"
             if isinstance(sample, str) and sample.strip().lower() in MISSING
+            else ", without the % sign"
+            if isinstance(sample, str) and sample.strip().endswith("%")
+            else instead
+            if instead
             else ", encode categories as columns of 0 and 1, or leave it out with `drop`"
             if is_feature
             else ""

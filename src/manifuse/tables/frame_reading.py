@@ -100,6 +100,8 @@ def columns_in(
         remedy = "correct `drop`"
     elif index is not None and missing in index.names:
         remedy = "its index is called so: call reset_index()"
+    elif index is not None and missing == names[0]:
+        remedy += "; if the index holds it, call reset_index()"
     raise InputError(f"{name} has no column {missing!r} (it has: {told_apart(there)}); {remedy}.")
 
 
@@ -146,13 +148,13 @@ def observe_frame(
     named = None if classes is None else list(classes.values() if isinstance(classes, Mapping) else classes)
     scores = (score,) if classes is None else tuple(map(str, classes))
     if not scores:
-        raise InputError(f"No columns of classes were named for {name}; give two names or more, or an expression.")
+        raise InputError(f"No columns of classes were named for {name}; give two or an expression such as 'p_(.*)'.")
     called = TableColumns(id, score, () if classes is None else scores, drop)
     needed = next((each for each in (id, *scores) if each in drop), None)
     if needed is not None:
         raise InputError(f"`drop` has {needed!r}, which {name} cannot do without; leave it out of `drop`.")
     called.demand_free(name)
-    or_classes = "; classes come as `Observations.from_frame` with `classes`"
+    or_classes = ", or name columns of class probabilities with `classes`"
     if classes is not None:
         # Later rows must have the classes of the fit.
         other = f"; other classes come as `Observations.from_frame` with their `classes` and name={name!r}"

@@ -25,6 +25,9 @@ from manifuse.tables.validity import valid_rows
 #: Columns that a file of labels may have.
 READ = ("id", "label", "group", *PAIR)
 
+#: What to do about labels that are text.
+OF_TEXT = ", write yes and no as 1 and 0, or name columns of class probabilities with `classes` if labels are classes"
+
 #: A whole number as programs write it that know gaps.
 FLOAT = re.compile(r"(-?\d+)\.0+")
 
@@ -48,7 +51,7 @@ def read_labels(
     if {"id", "label"} <= columns.keys():
         labels = columns["label"]
         if not classes:
-            demand_numbers(path, file.theirs["label"], labels)
+            demand_numbers(path, file.theirs["label"], labels, instead=OF_TEXT)
         kept = np.flatnonzero([not is_blank(each) for each in labels.tolist()])
         if not len(kept):
             raise InputError(f"{path} has no value in {file.theirs['label']!r}; give the truth of some rows.")

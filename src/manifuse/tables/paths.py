@@ -64,13 +64,16 @@ def check_paths(
     parts = [part for given in read for part in files_in(given)]
     for part in parts:
         check_name(Path(part))
-    taken, folders = {identity(part) for part in parts}, {identity(part): part for part in parts if isdir(part)}
+    inputs, outputs = {identity(part) for part in parts}, set()
+    folders = {identity(part): part for part in parts if isdir(part)}
     for path in filter(None, written):
         check(path)
-        if identity(path) in taken:
-            raise InputError(f"{path} would overwrite an input, or be written twice; give each output its own name.")
+        if identity(path) in inputs:
+            raise InputError(f"{path} is an input, which would be overwritten; give the output another name.")
+        if identity(path) in outputs:
+            raise InputError(f"{path} would be written twice; give each output its own name.")
         above = (folders.get(identity(each)) for each in Path(realpath(path)).parents)
         folder = next(filter(None, above), None)
         if folder is not None:
             raise InputError(f"{path} would be a part of the input folder {folder}; write elsewhere.")
-        taken.add(identity(path))
+        outputs.add(identity(path))

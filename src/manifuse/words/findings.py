@@ -116,11 +116,11 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
     if sure := len(entries) - len(others):
         which = "the reference" if len(entries) == 1 else f"{sure} of {len(entries)} references"
         agree = "agrees" if sure == 1 else "agree"
-        said = f"On the rows that both know, {which} {agree} with “{name}” more than by chance"
+        said = f"On the common rows, {which} {agree} with “{name}” more than by chance"
         but = f"; {named(others)} {'does' if len(others) == 1 else 'do'} not" if others else ""
         yield Finding("agrees", True, f"{said}{but}.")
     else:
-        yield Finding("agrees", False, f"On the rows that both know, no reference agrees with “{name}” beyond chance.")
+        yield Finding("agrees", False, f"On the common rows, no reference agrees with “{name}” beyond chance.")
     reverse = [entry.name for entry in entries if entry.speaks_in_reverse]
     if reverse:
         said = f"High where “{name}” is low: {named(reverse)}. If larger scores mean less there, change their sign."

@@ -79,22 +79,35 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
             chance += " They are told apart as before, so they do not show whether other rows gain or lose."
         yield Finding("gain", False, f"{change}{chance} {how}", "labels")
     yield from _of_limits(evidence, measured)
-    if measured.risk is not None:
-        said = "The labels are 0 and 1, so they calibrate the probabilities: at labelled rows the log loss goes from"
-        risk = measured.risk
-        yield Finding("risk", risk.after < risk.before, f"{said} {risk.before:.3f} to {risk.after:.3f}.")
+    yield from _of_calibration(evidence.name, measured)
     if measured.at_pairs is not None:
         yield _of_pairs(measured.at_pairs, evidence.agreement.left)
     if evidence.verdict.reason is Reason.UNGUARDED:
         yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
 
 
+def _of_calibration(name: str, measured: Measurement) -> Iterator[Finding]:
+    """What labels of 0 and 1 make of probabilities, and what keeps labels from calibrating some."""
+    if measured.risk is not None:
+        said = "The labels are 0 and 1, so they calibrate the probabilities: at labelled rows the log loss goes from"
+        risk = measured.risk
+        yield Finding("risk", risk.after < risk.before, f"{said} {risk.before:.3f} to {risk.after:.3f}.")
+    if measured.uncalibrated == "scale":
+        said = f"All scores of “{name}” are in [0, 1]. If they are probabilities, refine with"
+        yield Finding(
+            "scale", False, f'{said} scale="probability"; the labels of 0 and 1 then calibrate them.', "scale"
+        )
+    elif measured.uncalibrated == "labels":
+        said = "Only labels of 0 and 1 calibrate probabilities, and these are others."
+        yield Finding("uncalibrated", False, said, "labels")
+
+
 def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
     """Which rows, classes or units the labels say little of, and whether they decide narrowly."""
     gain = measured.gain
     if gain.is_of_few and gain.measure == "rmse":
-        said = "There are too few labels to bring the scores into their units, so the scores keep their own."
-        yield Finding("units", False, f"{said} The errors compare both as they came.", "labels")
+        said = "Fewer than ten rows are labelled, so the scores stay in their own units, not in those of the labels."
+        yield Finding("units", False, f"{said} Errors are differences of the two as they came.", "labels")
     if measured.uneven:
         where = "higher" if measured.uneven > 0 else "lower"
         said = f"The labels are missed by more where refined scores are {where}."
@@ -122,8 +135,8 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
     who, are = ("the refined scores", "are") if taken else ("the refinement that was not taken", "is")
     how = f"{are} behind it" if ahead.is_loss else "cannot be told apart from it"
     how = f"{are} ahead of it" if ahead.is_certain else how
-    where = "" if measured.at_pairs is None else ", as if no reference knew them"
-    said = f"{AVERAGING.capitalize()} gains {gain.amount(signed=True)} on these rows{where}"
+    where = "" if measured.at_pairs is None else ", judged as if no reference knew them"
+    said = f"On all {many(gain.rows, 'labelled row')}{where}, {AVERAGING} gains {gain.amount(signed=True)}"
     said = f"{said}; {who} {how} ({ahead.amount(signed=True)})"
     advice = ", so measure both with `compare`" if ahead.is_loss else ""
     yield Finding("averaging", ahead.is_certain, f"{said}{advice}.")
@@ -131,9 +144,7 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
 
 def _of_pairs(gain: Gain, left: float) -> Finding:
     """What the references are worth at rows that they know themselves, and how much labels leave of their weights."""
-    said = (
-        f"On the {many(gain.rows, 'labelled row')} that references scored themselves, following the references gains"
-    )
+    said = f"On the {many(gain.rows, 'labelled row')} that are common rows, following the references gains"
     chance = "" if gain.is_certain or gain.is_clear_loss else " That could be chance."
     count = "" if left == 1 else f" So the references count {left:.0%} of what they would without labels there."
     return Finding("pairs", gain.is_certain, f"{said} {gain.amount(signed=True)}.{chance}{count}")

@@ -15,10 +15,11 @@ REASONS: Mapping[Reason, str] = {
     Reason.NO_GAIN: "At labels that were held out the refinement is worse than the main predictor, which comes back "
     "unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
     Reason.REVERSED: "What the labels taught turns the main predictor around, or leaves nothing of its order, so it "
-    "comes back unchanged; change the sign of labels or scores if larger numbers mean less in one of them, check that "
-    "labels name the classes that the predictor means, or set `safeguarded` to false if it is meant.",
-    Reason.PAIRS: "At labels that were held out the refinement is worse than the main predictor, so only the rows "
-    "that references know themselves follow them; give more labels, or set `safeguarded` to false to take the "
+    "comes back unchanged; check that the labels have the right ids and name the classes that the predictor means, "
+    "change the sign of labels or scores if larger numbers mean less in one of them, or set `safeguarded` to false if "
+    "it is meant.",
+    Reason.PAIRS: "At labels that were held out the refinement is worse than the main predictor, so only the "
+    "common rows follow the references; give more labels, or set `safeguarded` to false to take the "
     "refinement at all rows.",
     Reason.UNITS: "At labels that were held out the refinement is worse than the main predictor in units of the "
     "labels, or it turns the main predictor around, so its scores are only brought into these units, by a line; give "
@@ -29,8 +30,8 @@ REASONS: Mapping[Reason, str] = {
     Reason.FEW_LABELS: "Fewer than ten rows are labelled, fewer than five differ from the others in their label, or "
     "labels that are held out together are all equal. These are too few to measure a gain, so the main predictor "
     "comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
-    Reason.TAUGHT: "The refinement learned from the labels, and it goes as far as a gain is probable by labels that "
-    "were held out.",
+    Reason.TAUGHT: "The refinement learned from the labels. The surer held-out labels are of a gain, the further it "
+    "goes.",
     Reason.UNGUARDED: "The refinement learned from the labels. Labels that were held out show no gain, but "
     "`safeguarded` is false, so it is taken.",
     Reason.AGREE: "The references and the main predictor rank the common rows alike, so the refinement follows the "

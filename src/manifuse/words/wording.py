@@ -66,7 +66,7 @@ def summary_of(evidence: Evidence, refined: RefinedScores, whole: int) -> str:
         left_out = named(entry.name for entry in evidence.relevance if entry.standing is Standing.LEFT_OUT)
         lines += [f"Left out, as `ignored` says: {left_out}."] if left_out else []
     found = [finding for finding in findings_of(evidence, refined, whole) if finding.code not in SAID]
-    for heading, speaks_for in (("What speaks for it:", True), ("What speaks against it:", False)):
+    for heading, speaks_for in (("What speaks for the refinement:", True), ("What speaks against it:", False)):
         said = [f"- {finding.sentence}" for finding in found if finding.speaks_for is speaks_for]
         lines += ["", heading, *said] if said else []
     return "\n".join(line if "\n" in line else fill(line) for line in lines)
@@ -118,7 +118,7 @@ def verdict_of(evidence: Evidence) -> str:
             rest = ONLY[Reason.UNITS]
         elif evidence.measured.calibrated:
             rest = ONLY[Reason.CALIBRATED]
-        said = f"{name} follow the references at rows that these know; the others {rest}"
+        said = f"{name} follow the references at the common rows; the others {rest}"
         return f"{said}: on {rows}, {change_of(evidence)}."
     if evidence.verdict.reason in ONLY:
         return f"{name} {ONLY[evidence.verdict.reason]}: on {rows}, {change_of(evidence)}."
