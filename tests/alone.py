@@ -90,7 +90,7 @@ class Alone:
 
     @property
     def relevance(self):
-        return self.tuned.evidence
+        return self.tuned.aligned
 
     def apply_in_full(self, new):
         return self.fitted_model.refine(new)
@@ -106,7 +106,7 @@ def alone(main, references, labels=None, method=None, rng=0, backend=None):
     score = None if labels is None else score_of(labels, main, regression=False)
     setup = Setup(problem, algorithm, rng, mf.Host() if backend is None else backend)
     tuned = choose_bridges(setup)
-    active = active_references(problem, tuned.evidence, algorithm)
+    active = active_references(problem, tuned, algorithm)
     search = None if score is None else LabelSearch(score, problem)
     path = diffuse(problem, tuned.bridges, active, search)
     return Alone(main, problem, tuned, path, active, None if search is None else search.surface)

@@ -413,7 +413,7 @@ def test_what_is_learned_of_rows_that_taught_is_what_is_learned_of_later_rows():
     there = found.known.fitted.take(found.labels.score.rows)
     seen, fold = learned.seen_as(there, there[column.source]), np.arange(10)
     values, variances = seen.without([fold], [fold])
-    expected, _ = learned.without_fold(column.lesson, fold).predict(there.take(fold), there[column.source][fold])
+    expected, _ = learned.without_fold(fold).predict(there.take(fold), there[column.source][fold])
     np.testing.assert_allclose(values[fold], expected, atol=1e-6)
     assert (variances[fold] > 0).all()
 
@@ -626,8 +626,6 @@ def test_the_report_of_classes_shows_classes_and_no_ranks(tmp_path):
     result = mf.refine(main, others, known, rng=0)
     mf.write_report(result, tmp_path / "page.html", references=others)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    changed = int(np.sum(result.predicted != main.classes.most_probable(main.came)))
-    assert f"{changed:,} of 240 rows have another class than before." in page
     for said in ("Classes before and after", "Rows that changed class", "log loss on the labels, after"):
         assert said in page
     for said in ("Rank 1 is", "rank correlation", "Rows that rose most"):

@@ -17,12 +17,11 @@ from manifuse.evidence.labelled import score_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.rivals import comparison, methods
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
-from manifuse.rivals.imputation import impute
+from manifuse.rivals.methods import imputed_scores
 from manifuse.rivals.own_labels import own_labels
 from manifuse.rivals.smoothing import self_smoothing
 from manifuse.rivals.spreading import spread_labels
 from manifuse.tables.drawing_order import order_of
-from manifuse.tables.problem import Problem
 from tests.problems import draw
 
 LOADERS = [mf.datasets.load_clinics, mf.datasets.load_digits]
@@ -105,7 +104,7 @@ def test_rivals_are_those_of_their_room(case):
     main, references, labels = case.main, case.references, case.labels()
     rows = case.labelled[order_of(main, case.labelled)]
     grades = case.truth[rows]
-    imputed = np.column_stack([main.scores, impute(Problem.of(main, tuple(references)), 5)[0]])
+    imputed = imputed_scores(main, references, 5)
     expected = {
         "smooth_alone": self_smoothing(main, score_of(labels, main, regression=False), np.random.default_rng(5))[0],
         "learn_from_labels": own_labels(main, rows, grades, np.random.default_rng(5))[0],

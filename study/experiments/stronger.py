@@ -27,9 +27,10 @@ from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise
-from manifuse.rivals.imputation import FOLDS, impute, searched_regressor
+from manifuse.rivals.imputation import FOLDS, searched_regressor
 from manifuse.rivals.of_classes import imputed_logarithms
 from manifuse.tables.problem import Problem
+from manifuse_study.baselines.imputation import impute
 from manifuse_study.datasets.classifiers import Classifiers
 from manifuse_study.datasets.dataset import data_folder
 from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names

@@ -19,7 +19,6 @@ from manifuse.report.demonstration import (
     TAUGHT,
     UNLABELLED,
     accuracies_of_classifier,
-    lessons,
     mean_worth,
     scores_of,
 )
@@ -81,14 +80,6 @@ def test_what_cannot_be_shown_is_refused(arguments, says, tmp_path, monkeypatch,
     assert status == 2
     assert says in " ".join(output.err.split())
     assert not list(tmp_path.iterdir())
-
-
-def test_where_labels_do_worse_is_said():
-    accuracies = {UNLABELLED: {"a": 0.95, "b": 0.9}, REFINED: {"a": 0.94, "b": 0.92}}
-    (sentence,) = lessons(SimpleNamespace(accuracies=accuracies))
-    assert "lower than without: a by 1.0 points. There" in sentence
-    accuracies[REFINED]["a"] = 0.96
-    assert lessons(SimpleNamespace(accuracies=accuracies)) == []
 
 
 def test_each_column_is_what_its_heading_says():

@@ -61,7 +61,7 @@ def test_a_lesson_is_the_posterior_of_the_sum_of_its_parts(rows, covariance, rng
     np.testing.assert_allclose(found_again, twice[:, :30] @ np.linalg.solve(observed_twice, targets), atol=1e-7)
     # Without a fold, it is what it would have been if the fold had never taught.
     fold, kept = np.arange(5), np.arange(5, 30)
-    without, _ = found.without_fold(lesson, fold).predict(rows, expected)
+    without, _ = found.without_fold(fold).predict(rows, expected)
     rest = observed[np.ix_(kept, kept)]
     np.testing.assert_allclose(without, prior[:, kept] @ np.linalg.solve(rest, targets[kept]), atol=1e-7)
     np.testing.assert_allclose(found.without([fold], [fold])[0][fold], without[fold], atol=1e-7)

@@ -19,7 +19,8 @@ def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng)
     """One round by hand, from dense matrices."""
     main = mf.Observations(rng.standard_normal(60), rng.standard_normal((60, 2)), ids=range(60))
     graph = mf.Host().graph(mf.Host().search(main.table, Query(20, True), np.random.default_rng(0)), 5)
-    column, values = Smoothed.over(graph, standardise(main.scores)[:, None])
+    column = Smoothed.over(graph, standardise(main.scores)[:, None])
+    values = column.fitted
     features, score = rng.standard_normal(2), 0.4
     scaled = (features - main.table.mean(axis=0)) / main.table.std(axis=0)
     squares = np.sum(((main.table - main.table.mean(axis=0)) / main.table.std(axis=0) - scaled) ** 2, axis=1)

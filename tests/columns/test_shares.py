@@ -90,10 +90,9 @@ def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_le
     ):
         rows = View(np.empty((400, 0)), {"pairs": pairs, "calibrated": expected}, np.empty((400, 0)))
         assert least <= left_at_pairs(rows, "calibrated", learned, truth, share=0.6) <= most
-    # One row, or none, says nothing against the usual share.
-    for few in (0, 1):
-        rows = rows.with_column("pairs", (np.arange(400) < few).astype(float))
-        assert left_at_pairs(rows, "calibrated", learned, truth, share=0.6) == 1.0
+    # One row says nothing against the usual share.
+    rows = rows.with_column("pairs", (np.arange(400) < 1).astype(float))
+    assert left_at_pairs(rows, "calibrated", learned, truth, share=0.6) == 1.0
 
 
 #: Columns of the tumours that our predictor knows, and those that each reference knows.

@@ -44,14 +44,6 @@ def test_of_ordered_pairs_those_are_taken_of_which_both_rows_are():
     assert score.only(np.array([0, 1, 2])) is None
 
 
-def test_scoring_in_parts_changes_nothing(sample, monkeypatch, rng):
-    grades = sample[0]
-    candidates = rng.standard_normal((60, 9))
-    whole = GradedRanking(ROWS, grades).evaluate(candidates)
-    monkeypatch.setattr(GradedRanking, "BUDGET", 120)
-    np.testing.assert_array_equal(GradedRanking(ROWS, grades).evaluate(candidates), whole)
-
-
 @pytest.mark.parametrize("kind", ["graded", "regression"])
 def test_the_standard_error_is_the_deviation_of_the_gain_over_new_samples(kind):
     gains, errors = [], []

@@ -20,7 +20,6 @@ from manifuse.report.refinement_statistics import (
     shown_metric,
 )
 from manifuse.report.refinement_tables import moves_grid
-from manifuse.report.sentences import lead
 from manifuse.words.findings import findings_of
 from manifuse.words.wording import is_unmeasured
 
@@ -227,7 +226,7 @@ def test_what_the_method_leaves_out_is_not_said_to_be_chance(case):
 
 def said_of(result):
     found = findings_of(result.evidence, result.refined)
-    return " ".join([*lead(result, Shift.of(result)), *(finding.sentence for finding in found)])
+    return " ".join(finding.sentence for finding in found)
 
 
 def test_what_references_say_is_not_argued_where_there_are_none(case):
@@ -351,18 +350,6 @@ def test_intervals_are_those_of_the_standard_errors(case):
     ((low, high),) = draw_uncertainty(result, rows).axes[0].collections[0].get_segments()[3:4]
     np.testing.assert_allclose(low[1], result.scores[rows[3]] - 1.6449 * result.uncertainty[rows[3]])
     np.testing.assert_allclose(high[1], result.scores[rows[3]] + 1.6449 * result.uncertainty[rows[3]])
-
-
-def test_bands_are_counted_where_refined_scores_leave_gaps(rng):
-    spread = np.sort(rng.uniform(0, 1, 300))
-    banded = np.repeat([0.0, 1.0, 5.0], 100) + 0.1 * spread
-    keys, support = np.arange(300).astype(str), np.ones(300)
-    assert Shift(keys, spread, banded, support).bands == 3
-    assert Shift(keys, spread, spread, support).bands == 1
-    # Scores that came in bands are no news.
-    assert Shift(keys, banded, banded, support).bands == 1
-    # A few rows far away are no band.
-    assert Shift(keys, spread, np.append(spread[:-5], np.full(5, 9.0)), support).bands == 1
 
 
 def test_what_references_are_worth_is_drawn_in_points_with_its_error(case):

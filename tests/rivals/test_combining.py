@@ -8,7 +8,7 @@ import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.laplacian import joined
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
-from manifuse.rivals.imputation import impute
+from manifuse.rivals.methods import imputed_scores
 from manifuse.rivals.spreading import expected_grades, spread_labels
 from manifuse.tables.problem import Problem
 
@@ -29,11 +29,10 @@ def test_a_stack_finds_the_column_that_matters_and_its_sign(rng):
 
 def test_imputed_scores_are_known_at_the_pairs_and_learned_elsewhere():
     case = draw(0)
-    problem = Problem.of(case.main, case.references)
-    imputed, chosen = impute(problem, 0)
-    assert imputed.shape == (len(case.main), len(case.references))
-    assert len(chosen) == len(case.references)
-    for column, reference in zip(imputed.T, problem.references, strict=True):
+    imputed = imputed_scores(case.main, case.references, 0)
+    assert imputed.shape == (len(case.main), 1 + len(case.references))
+    np.testing.assert_array_equal(imputed[:, 0], case.main.scores)
+    for column, reference in zip(imputed.T[1:], Problem.of(case.main, case.references).references, strict=True):
         np.testing.assert_array_equal(column[reference.main_rows], reference.paired)
     assert np.isfinite(imputed).all()
 

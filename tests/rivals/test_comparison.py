@@ -15,7 +15,7 @@ from manifuse.evidence.holding_out import Held
 from manifuse.evidence.labelled import score_of
 from manifuse.rivals import comparison
 from manifuse.rivals.of_classes import ImputedClasses
-from manifuse.run.label_blocks import blocks_of_labels
+from manifuse.run.refine import blocks_of_labels
 from manifuse.tables.drawing_order import order_of
 
 

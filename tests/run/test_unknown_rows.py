@@ -7,7 +7,7 @@ import pytest
 from tests.problems import smooth_truth
 
 import manifuse as mf
-from manifuse.columns.scored import found_of
+from manifuse.columns.scored import in_units
 from manifuse.columns.unknown import error_if_unknown
 from manifuse.run import fitted_model
 
@@ -77,7 +77,7 @@ def test_the_error_where_references_are_lacking_is_the_change_without_them(monke
     ((columns, scored, own, rows, unseen, places),) = seen
     scored = replace(scored, certainty=0.0, pairs_follow=True)
     known = np.sort(chosen)
-    changes = found_of(scored.units, rows["expected"][known]) - scored.own_offset - scored.own_scale * own[known]
+    changes = in_units(scored.units, rows["expected"][known]) - scored.own_offset - scored.own_scale * own[known]
     error = error_if_unknown(columns, scored, own, rows, unseen, places)
     assert error == pytest.approx(np.sqrt(np.mean(changes**2)))
 

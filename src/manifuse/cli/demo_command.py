@@ -13,7 +13,6 @@ from manifuse.report.demonstration import (
     classifier_grid,
     demonstrate,
     demonstration_page,
-    lessons,
     relevance_grid,
 )
 from manifuse.report.markup import write_page
@@ -38,7 +37,7 @@ def run_demo(out: Path, *, splits: int, seed: int) -> None:
         found = demonstrate(VIEWS, splits=splits, seed=seed, tick=lambda: tell(next(done), total))
     write_page(out, demonstration_page(found))
     answer(as_table(accuracy_grid(found), title="Handwritten digits: accuracy on test rows"), width=WIDTH)
-    answer("\n".join([f"best single predictor: {found.best_single:.1%}", *lessons(found)]))
+    answer(f"best single predictor: {found.best_single:.1%}")
     title = "What each reference is worth to the others, in points of accuracy, mean over main predictors"
     answer(as_table(relevance_grid(found), title=title), width=WIDTH)
     for sentence in ("worth: what is lost without it, ± one standard error;", *COLUMNS):

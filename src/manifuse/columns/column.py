@@ -47,12 +47,12 @@ class Mixed(Column):
 
     def at(self, rows: View) -> FloatArray:
         """Mix; see `Column.at`."""
-        return self.level.apply(self.mix(rows[self.one], rows[self.other]))
+        return self.level.apply(mixed(rows[self.one], rows[self.other], self.share))
 
-    def mix(self, one: FloatArray, other: FloatArray, share: FloatArray | None = None) -> FloatArray:
-        """Mix values of both, as they are, by our share or by others that fit to them."""
-        each = self.share if share is None else share
-        return np.asarray((1.0 - each) * one + each * other)
+
+def mixed(one: FloatArray, other: FloatArray, share: FloatArray | float) -> FloatArray:
+    """Two columns in shares, as they are; ``share`` is that of the other."""
+    return np.asarray((1.0 - share) * one + share * other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +111,9 @@ class FittedViews:
         level_of : callable
             Measures the mixture.
         """
-        raw = Mixed(one, other, share, Level(np.zeros(self.fitted[one].shape[1]), 1.0))
-        column = replace(raw, level=level_of(raw.at(self.held_out)))
+        column = Mixed(one, other, share, level_of(mixed(self.held_out[one], self.held_out[other], share)))
         trials = None
         if one in self.trials and other in self.trials:
-            each = None if shares is None else shares[..., None]
-            trials = column.level.apply(raw.mix(self.trials[one], self.trials[other], each))
+            each = share if shares is None else shares[..., None]
+            trials = column.level.apply(mixed(self.trials[one], self.trials[other], each))
         return column, self.add(name, column.at(self.fitted), column.at(self.held_out), trials)

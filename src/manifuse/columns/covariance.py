@@ -163,7 +163,7 @@ class Covariance(Saveable):
 
 
 def weighed(each: Iterable[FloatArray], variances: FloatArray) -> FloatArray:
-    """The sum of matrices, or of what else there is of each, times their variances (k,)."""
+    """Add arrays of one shape, of which there are k, each times its variance (k,)."""
     pairs = zip(variances, each, strict=True)
     variance, matrix = next(pairs)
     total = variance * matrix

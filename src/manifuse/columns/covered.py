@@ -14,8 +14,9 @@ from manifuse.tables.classes import Classes, replace_classes
 from manifuse.tables.level import Level
 from manifuse.tables.problem import Problem, Reference
 
-#: Pairs cover a class if its mean probability at them is at least such a share of what it is, by own scores, at all
-#: rows: the first by own scores, which may hardly tell classes apart, and the second by the reference.
+#: A reference can speak of a class if its pairs have enough of it. Compared with the mean own probability of the class
+#: at all rows, the mean own probability at the pairs must be at least the first share, and the mean probability by the
+#: reference at least the second. The second is smaller because own scores may hardly tell classes apart.
 LEAST_COVERED, LEAST_SAID = 0.5, 0.2
 
 #: Probabilities below this are taken as this, so that logarithms are finite.

@@ -124,11 +124,6 @@ class Diffusion:
     bridges: Bridges
     numbers: tuple[int, ...]
 
-    @property
-    def active(self) -> FloatArray:
-        """1 for references that are followed, 0 for the others, shape (m,)."""
-        return np.isin(np.arange(len(self.problem.references)), self.numbers).astype(np.float64)
-
     def run(self, start: FloatArray, without: IndexArray | None = None) -> Path:
         """Diffuse from a column (n, c), over bridges without the pairs at some main rows."""
         bridges = self.bridges
@@ -141,7 +136,8 @@ class Diffusion:
                 for number, anchor in bridges.anchors.items()
             }
             bridges = replace(bridges, anchors=left)
-        return diffuse(self.problem.starting_from(start), bridges, self.active)
+        followed = np.isin(np.arange(len(self.problem.references)), self.numbers).astype(np.float64)
+        return diffuse(self.problem.starting_from(start), bridges, followed)
 
     def values(self, path: Path, start: FloatArray) -> FloatArray:
         """What came of it (n, c), standardised."""

@@ -5,7 +5,7 @@ This is what is known of a row without labels. Classes that no reference can spe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -50,8 +50,8 @@ class Expected(Column):
     def measured(cls, rows: View, pulls: FloatArray, covered: CoveredClasses | None = None) -> Self:
         """Return the column whose means and level are those of some rows."""
         means = rows["references"].mean(axis=0)
-        raw = cls(pulls, means, Level(np.zeros(means.shape[1]), 1.0))
-        return replace(raw, level=Level.of(raw.at(rows)), covered=covered)
+        pulled = rows["own"] + np.einsum("qmc,m->qc", rows["references"] - means, pulls)
+        return cls(pulls, means, Level.of(pulled), covered)
 
     def at(self, rows: View) -> FloatArray:
         """Add own scores and references; see `Column.at`."""

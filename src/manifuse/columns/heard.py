@@ -22,10 +22,10 @@ FEWEST, MOST_ALIKE, LEAST_NOISE = 10, 0.95, 0.05
 class Heard(Saveable):
     """How the references' own scores of a row correct what a lesson says of it.
 
-    A lesson reads imputed scores, because most rows have only these, and what it makes of them does not fit to own
-    scores, which have more noise. So it reads imputed scores at all rows. Where references know a row themselves,
-    their scores measure the value of the lesson: each is ``offset + slope * value`` and noise. The value and its
-    variance follow from the sum of the scores that are known there, as in a Kalman filter.
+    A lesson reads imputed scores at all rows, because most rows have no others. Scores that references gave themselves
+    have more noise, and what the lesson made of imputed ones does not fit to them. They are used afterwards: each
+    measures the value of the lesson as ``offset + slope * value`` and noise. The value and its variance follow from
+    the sum of the scores that are known there, as in a Kalman filter.
 
     Attributes
     ----------

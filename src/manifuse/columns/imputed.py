@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -73,7 +73,7 @@ class Imputed(Column):
         That is "imputed" (q, m, c): the scores, as if no reference knew a row itself that it need not know; "doubt"
         (q, m): how little is known of each, in [0, 1], which is 0 where the reference knows the row; and "pairs".
         """
-        imputed, doubt = np.zeros((len(rows), len(self.numbers), self._width(rows))), np.ones_like(rows.known)
+        imputed, doubt = np.zeros((len(rows), len(self.numbers), rows["own"].shape[1])), np.ones_like(rows.known)
         asked = [each for each in self.lessons if not each.knows_most or not rows.known[:, each.column].all()]
         predicted = predict_each([each.lesson for each in asked], rows, _nothing(rows))
         for each, (values, variances) in zip(asked, predicted, strict=True):
@@ -87,7 +87,7 @@ class Imputed(Column):
 
     def look_up(self, keys: NDArray[np.str_], rows: View) -> View:
         """Add what the references know of rows with these ids."""
-        values, known = np.zeros((len(keys), len(self.numbers), self._width(rows))), np.zeros_like(rows.known)
+        values, known = np.zeros((len(keys), len(self.numbers), rows["own"].shape[1])), np.zeros_like(rows.known)
         for column, number in enumerate(self.numbers):
             if number in self.lookups:
                 found, known[:, column] = self.lookups[number].at(keys)
@@ -150,9 +150,6 @@ class Imputed(Column):
             lessons.append(ReferenceLesson(learned.lesson, int(column), known_share=1.0))
         return replace(self, lessons=tuple(lessons)), taught, unseen
 
-    def _width(self, rows: View) -> int:
-        return int(rows["own"].shape[1])
-
 
 def impute(
     known: FittedViews, references: Mapping[int, Reference], measured: IndexArray, places: IndexArray, name: str
@@ -201,10 +198,8 @@ def impute(
         never[:, each.column] = said
         never[pairs, each.column] = without
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
-    imputed, held_out = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels)), never
-    if len(imputed.usual):
-        held_out = never.copy()
-        held_out[:, imputed.usual] = values[:, imputed.usual]
+    imputed, held_out = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels)), never.copy()
+    held_out[:, imputed.usual] = values[:, imputed.usual]
     known = known.add("references", values, held_out).add("imputed", held_out).add("unseen", never)
     return imputed, known.add("pairs", imputed._pairs(rows), np.zeros(len(rows))).add("doubt", doubt)
 
@@ -218,12 +213,3 @@ def _without_each(learned: RefittableLesson) -> FloatArray:
     """What a lesson says of each row that taught (p, t), without that row."""
     alone = [np.array([row]) for row in range(len(learned.targets))]
     return learned.without(alone, alone)[0]
-
-
-def known_at_pairs(references: Sequence[Reference], rows: int, width: int) -> FloatArray:
-    """Scores of references at their pairs, NaN elsewhere, shape (n, m, c), for so many rows and columns."""
-    found = np.full((rows, len(references), width), np.nan)
-    for column, reference in enumerate(references):
-        scores = reference.paired.reshape(-1, width)
-        found[reference.main_rows, column] = Level.of(scores).apply(scores)
-    return found

@@ -47,7 +47,8 @@ class Learned(Column):
     beyond : str
         The column that rows go back to where no label is near.
     at_pairs : float
-        The share that is left of it at rows that a reference knows itself, in [0, 1]; the rest goes back, too.
+        At rows that a reference knows itself, the share of the learned values that is kept, in [0, 1]; the rest is
+        the column ``beyond``.
     heard : Heard or None
         Of scores: what references say of rows that they know themselves. The lesson reads imputed scores then.
     """

@@ -138,18 +138,18 @@ class RefittableLesson:
         return predict_without(self.inverse, self.targets, self.crossing, self.prior, rows, unseen)
 
     def seen_as(self, rows: View, expected: FloatArray) -> RefittableLesson:
-        """The same, but the rows that taught are asked for by other columns; only if each observation is of a row."""
+        """Return a lesson that predicts the rows that taught from other columns; each observation is of one row."""
         lesson, covariance = self.lesson, self.lesson.covariance
         points = covariance.points(rows)
         crossing, prior = lesson.covariances(covariance.each(points, lesson.points), covariance.own(points), expected)
         return replace(self, crossing=crossing, prior=prior)
 
-    def without_fold(self, lesson: Lesson, unseen: IndexArray) -> Lesson:
-        """The lesson as if some rows had not taught; only if every observation is the value of a row."""
+    def without_fold(self, unseen: IndexArray) -> Lesson:
+        """Return the lesson as if some rows had not taught; each observation is of one row."""
         weights = self.inverse @ self.targets
         inside = self.inverse[np.ix_(unseen, unseen)]
         weights = weights - self.inverse[:, unseen] @ np.linalg.solve(inside, weights[unseen])
-        return replace(lesson, weights=weights)
+        return replace(self.lesson, weights=weights)
 
 
 def learn(

@@ -50,13 +50,12 @@ class Smoothed(Column):
         return self.level.apply(self.averaged[:, :-1] / self.averaged[:, -1:])
 
     @classmethod
-    def over(cls, graph: FeatureGraph, own: FloatArray) -> tuple[Self, FloatArray]:
-        """Smooth own scores (n, c) over a graph that they weigh; also the smoothed scores (n, c)."""
+    def over(cls, graph: FeatureGraph, own: FloatArray) -> Self:
+        """Smooth own scores (n, c) over a graph that they weigh."""
         affinity = graph.affinity(own, SCALE)
         (averaged,) = smooth(affinity, np.column_stack([own, np.ones(len(own))]), [STEP])
         values = averaged[:, :-1] / averaged[:, -1:]
-        made = cls(own, graph.degrees(own, SCALE), averaged, Level.of(values))
-        return made, made.fitted
+        return cls(own, graph.degrees(own, SCALE), averaged, Level.of(values))
 
     def at(self, rows: View) -> FloatArray:
         """Smooth rows that came later with their nearest fitted rows; see `Column.at`."""

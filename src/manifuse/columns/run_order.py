@@ -12,7 +12,7 @@ from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels, distances_of, is_like_rest, most_taught
-from manifuse.columns.imputed import impute, known_at_pairs
+from manifuse.columns.imputed import impute
 from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
 from manifuse.columns.like_rest import pairs_are_like_rest
@@ -33,10 +33,15 @@ from manifuse.tables.level import Level
 #: The share of the diffused column, where the graph is worth something: of scores, and of three classes or more.
 SHARE, SHARE_OF_CLASSES = 0.8, 0.5
 
-#: The graph is worth something if smoothed own scores correlate with the references by so much more than own scores
-#: do; if bridges predict references at held-out pairs worse than lessons do by less than the second number and half of
-#: that gain; and if what they predict there of at least one reference correlates with it by more than the last number.
-LEAST_SMOOTHED, MOST_LOST, LEAST_CARRIED = 0.005, 0.04, 0.5
+#: The graph is worth something on three conditions. Smoothed own scores correlate with the references by this much
+#: more than own scores do.
+LEAST_SMOOTHED = 0.005
+
+#: At held-out pairs, bridges predict references worse than lessons do by less than this and half of that gain.
+MOST_LOST = 0.04
+
+#: What bridges predict there of at least one reference correlates with it by more than this.
+LEAST_CARRIED = 0.5
 
 #: Fewer pairs than this do not show what the graph is worth elsewhere.
 FEWEST_PAIRS = 40
@@ -75,23 +80,17 @@ def smooth_own(given: RunInputs, known: FittedViews) -> tuple[Smoothed | None, F
     """Add the column "smoothed", if there is a graph."""
     if given.bridges.graph.neighbours == 0:
         return None, known
-    column, values = Smoothed.over(given.bridges.graph, known.fitted["own"])
-    return column, known.add("smoothed", values)
+    column = Smoothed.over(given.bridges.graph, known.fitted["own"])
+    return column, known.add("smoothed", column.fitted)
 
 
 def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
     """Ask the references that take part; labels of rows that they know may say that they count less."""
-    paired = known_at_pairs(list(given.taking_part.values()), *known.fitted["own"].shape)
+    paired = np.where(known.fitted.known[..., None] > 0, known.fitted["references"], np.nan)
     own, imputed = known.held_out["own"], known.held_out["references"]
     with_labels = given.score is not None and not given.score.is_of_few
-    agreement = ask(
-        own,
-        paired,
-        imputed,
-        same_target=given.same_target,
-        with_labels=with_labels,
-        sureness=sureness(own, given.problem.main.classes),
-    )
+    sure = sureness(own, given.problem.main.classes)
+    agreement = ask(own, paired, imputed, same_target=given.same_target, with_labels=with_labels, sureness=sure)
     left = left_of_references(known.fitted, agreement.full_pulls, given.score, given.problem.units)
     return replace(agreement, left=left)
 
@@ -149,7 +148,8 @@ def pairs_show_the_rest(rows: View, expected: Expected) -> bool:
     pulls, covered = expected.pulls, expected.covered
     if covered is not None and not covered.by(pulls).all():
         return False
-    # In the mean over references, by what each counts; a mean of equal numbers would be rounded.
+    # The weighted mean of their numbers of pairs is large enough. A sum is compared with 0, because a mean of equal
+    # numbers may be rounded to less than these.
     many = (rows.known.sum(axis=0) - min(FEWEST_PAIRS, len(rows))) @ pulls >= 0
     return bool(many) and pairs_are_like_rest(rows, pulls)
 
@@ -242,7 +242,7 @@ def diffuse_without_labels(
     learned, taught, rows = columns.learned, columns.taught, known.held_out
 
     def begun(fold: IndexArray) -> FloatArray:
-        without = lesson.without_fold(learned.lesson, fold)
+        without = lesson.without_fold(fold)
         values, _ = without.predict(rows, rows[learned.source])
         faded = learned.fade(rows, learned.level.apply(values))
         return taught.at(rows.with_column("learned", faded))

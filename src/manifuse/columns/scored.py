@@ -37,8 +37,8 @@ class Scoring(Saveable):
     line : tuple of float or None
         For a regression whose labels are certainly met better so: offset and slope from the last column to targets.
     certainty : float
-        How far refined scores go from what is known without labels to what was found, in [0, 1]. Without labels, own
-        scores are known, and at a pair what is expected of it, if pairs follow.
+        How far refined scores go, in [0, 1]: 1 is the last column, and 0 what is known without labels. That is the own
+        score or, at a pair, the column "expected" if pairs follow.
     error_scale : float or None
         What the root of the column "variance" is multiplied by to be a standard error; None without labels.
     own_scale : float
@@ -61,18 +61,18 @@ class Scoring(Saveable):
     pairs_follow: bool = False
     error_if_unknown: float = 0.0
 
-    def found(self, values: FloatArray) -> FloatArray:
+    def in_units(self, values: FloatArray) -> FloatArray:
         """What was found, in units, from the last column (..., c); scores lose its last axis."""
         if self.line is None:
-            return found_of(self.units, values)
+            return in_units(self.units, values)
         return np.asarray(self.line[0] + self.line[1] * values.reshape(values.shape[:-1]))
 
     def scores(self, own: FloatArray, expected: FloatArray, last: FloatArray, pairs: BoolArray) -> FloatArray:
         """Refined scores of rows (q, ...), from own scores (q, ...), two columns (q, c), and which rows are pairs."""
         known = self.own_offset + self.own_scale * own
         if self.pairs_follow and pairs.any():
-            known = np.where(pairs if own.ndim == 1 else pairs[:, None], found_of(self.units, expected), known)
-        return self.between(known, self.found(last))
+            known = np.where(pairs if own.ndim == 1 else pairs[:, None], in_units(self.units, expected), known)
+        return self.between(known, self.in_units(last))
 
     def between(self, known: FloatArray, found: FloatArray) -> FloatArray:
         """Refined scores, between what is known of rows without labels and what was found, both in units."""
@@ -130,11 +130,11 @@ class HeldOutScores:
         if taught is not None and isinstance(taught.level, LogRatios):
             units = taught.level.level
         if isinstance(score, LogLoss):
-            scored, values, own = _of_classes(units, own, found_of(units, trials), labels.folds, score)
+            scored, values, own = _of_classes(units, own, in_units(units, trials), labels.folds, score)
         elif isinstance(score, SquaredError):
             scored, values, own = _of_regression(units, own, trials, labels, score)
         else:
-            scored, values = Scoring(units, None, 1.0, None), found_of(units, trials)
+            scored, values = Scoring(units, None, 1.0, None), in_units(units, trials)
         return cls(scored, values, labels, own, score.gain(own, values, labels.folds))
 
 
@@ -164,14 +164,14 @@ def _of_regression(
     """
     # A line is fitted to all other blocks, so that the overlap of folds does not count.
     folds, blocks = labels.folds, labels.folds.together()
-    scored, values = Scoring(units, None, 1.0, None), found_of(units, trials)
+    scored, values = Scoring(units, None, 1.0, None), in_units(units, trials)
     own_line = Line.of(own[None], score.truth, folds.blocks)
     is_far = score.measured(own) > score.truth.std() or own_line.slope > STEEP
-    in_units = own_line.held_out(own[None])[0]
-    if is_far and own_line.slope > 0 and _is_clearly_better(own, in_units, score, blocks):
+    on_line = own_line.held_out(own[None])[0]
+    if is_far and own_line.slope > 0 and _is_clearly_better(own, on_line, score, blocks):
         units = units.scaled(own_line.slope, own_line.offset)
         scored = replace(scored, units=units, own_scale=own_line.slope, own_offset=own_line.offset)
-        values, own = own_line.held_out(values), in_units
+        values, own = own_line.held_out(values), on_line
     last = trials.reshape(trials.shape[:-1])
     line = Line.of(last, score.truth, folds.blocks)
     fitted = line.held_out(last)
@@ -193,7 +193,7 @@ def _is_clearly_better(before: FloatArray, after: FloatArray, score: SquaredErro
     return in_each or score.gain(before, after, blocks).is_clear
 
 
-def found_of(units: Level, values: FloatArray) -> FloatArray:
+def in_units(units: Level, values: FloatArray) -> FloatArray:
     """Bring a column (..., c) into units; scores lose its last axis."""
     return units.undo(values.reshape(*values.shape[:-1], *units.mean.shape))
 
@@ -203,7 +203,7 @@ def comparable(units: Level, values: FloatArray, score: Score, folds: Folds | No
 
     Probabilities of classes are calibrated. Values of a regression are those of a line over them.
     """
-    found, blocks = found_of(units, values), None if folds is None else folds.blocks
+    found, blocks = in_units(units, values), None if folds is None else folds.blocks
     if isinstance(score, LogLoss):
         return np.asarray(temperature_of(found, score) * found)
     return Line.of(found, score.truth, blocks).held_out(found) if isinstance(score, SquaredError) else found

@@ -88,8 +88,6 @@ def left_at_pairs(rows: View, beyond: str, trials: FloatArray, targets: FloatArr
         The usual one.
     """
     pairs = rows["pairs"] > 0
-    if not pairs.any():
-        return 1.0
     learned = trials[:, pairs]
     expected, truth = (np.broadcast_to(each[pairs], learned.shape) for each in (rows[beyond], targets))
     centred = (each - each.mean(axis=1, keepdims=True) for each in (expected, learned - expected, truth))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import median_abs_deviation, t
+from scipy.stats import false_discovery_control, median_abs_deviation, t
 
 from manifuse.columns.all_columns import RunOutputs
 from manifuse.columns.scored import Scoring
@@ -30,14 +30,15 @@ def unexplained_rows(main: Observations, found: RunOutputs, scored: Scoring, ref
     tuple of str
         Their ids, the most striking first.
     """
-    known, name = found.known, "expected" if found.columns.taught is None else "taught"
+    known = found.known
+    name = "expected" if found.columns.taught is None else "taught"
     pairs = known.fitted["pairs"] > 0
     fitted, held_out = (
         scored.scores(main.scores, view["expected"], view[name], pairs) for view in (known.fitted, known.held_out)
     )
     alone = (fitted - held_out).reshape(len(main), -1)
     rows = np.flatnonzero(pairs & alone.any(axis=1))
-    named, away = stand_out(alone[rows])
+    order, away = stand_out(alone[rows])
     change = (refined - main.scores).reshape(alone.shape)[rows]
     # In units of the largest, so that products of huge scores stay in range.
     one, other = (each / (np.abs(each).max(initial=0.0) or 1.0) for each in (away, change))
@@ -46,7 +47,8 @@ def unexplained_rows(main: Observations, found: RunOutputs, scored: Scoring, ref
         is_far = np.abs(percentiles_of(refined) - percentiles_of(main.scores)) >= FAR
     else:
         is_far = np.not_equal(*(np.argmax(main.in_scale(each), axis=1) for each in (main.scores, refined)))
-    return tuple(main.keys[rows[named[is_pushed[named] & is_far[rows[named]]]]].tolist())
+    striking = order[(is_pushed & is_far[rows])[order]]
+    return tuple(main.keys[rows[striking]].tolist())
 
 
 def stand_out(alone: FloatArray) -> tuple[IndexArray, FloatArray]:
@@ -68,7 +70,6 @@ def stand_out(alone: FloatArray) -> tuple[IndexArray, FloatArray]:
     away, spread = alone - np.median(alone, axis=0), median_abs_deviation(alone, axis=0, scale="normal")
     away = np.divide(away, spread, out=np.zeros_like(away), where=spread > 0)
     # The largest of c values is as far away by chance as the smallest of c probabilities.
-    chances = 2.0 * away.shape[1] * t.sf(np.abs(away).max(axis=1), FREEDOM)
+    chances = np.minimum(2.0 * away.shape[1] * t.sf(np.abs(away).max(axis=1), FREEDOM), 1.0)
     order = np.argsort(chances, kind="stable")
-    found = np.flatnonzero(chances[order] <= FALSE * np.arange(1, len(order) + 1) / len(order))
-    return order[: found[-1] + 1 if len(found) else 0], away
+    return order[(false_discovery_control(chances) <= FALSE)[order]], away

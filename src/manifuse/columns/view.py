@@ -74,19 +74,14 @@ class LogRatios(Saveable):
     classes: Classes
     level: Level
 
-    def of_mixture(self, values: FloatArray) -> FloatArray:
-        """Log-ratios of probabilities (..., c), before they are standardised."""
-        return self.classes.log_ratios(np.log(self.classes.probabilities(values)))
-
     def apply(self, values: FloatArray) -> FloatArray:
         """Standardised log-ratios of probabilities (..., c)."""
-        return self.level.apply(self.of_mixture(values))
+        return self.level.apply(self.classes.log_ratios(np.log(self.classes.probabilities(values))))
 
     @classmethod
     def of(cls, classes: Classes, values: FloatArray) -> Self:
         """Measure the log-ratios of probabilities (n, c)."""
-        raw = cls(classes, Level(np.zeros(values.shape[1]), 1.0))
-        return cls(classes, Level.of(raw.of_mixture(values)))
+        return cls(classes, Level.of(classes.log_ratios(np.log(classes.probabilities(values)))))
 
 
 def features_of(table: Observations) -> FloatArray:

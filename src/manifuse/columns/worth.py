@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
-from manifuse.columns.column import FittedViews, Mixed
+from manifuse.columns.column import FittedViews, Mixed, mixed
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.learned import teach
@@ -37,10 +37,10 @@ def worths_by_labels(
     count = len(found.labels.score.observations())
     labels = found.labels if count <= DECIDING else found.labels.only(drawn(count, DECIDING))
     everything = tuple(range(len(numbers)))
-    whole = honest.scored.found(_taught_by(found, labels, everything))
+    whole = honest.scored.in_units(_taught_by(found, labels, everything))
 
     def loss(kept: Sequence[int]) -> Gain:
-        return labels.score.gain(honest.scored.found(_taught_by(found, labels, kept)), whole, labels.folds)
+        return labels.score.gain(honest.scored.in_units(_taught_by(found, labels, kept)), whole, labels.folds)
 
     trials = found.known.trials["taught"] if labels is found.labels else _taught_by(found, labels, everything)
     # Both are calibrated without the labels of a fold, because each has a calibration of its own.
@@ -79,9 +79,9 @@ def _own_alone(rows: View) -> View:
 def _taught_by(found: RunOutputs, labels: Labels, kept: Sequence[int]) -> FloatArray:
     """What would be taught of the labelled rows (r, l, c), by the references ``kept`` and without the others."""
     columns, score = found.columns, labels.score
-    learned, mixed, expectation = columns.learned, columns.taught, columns.expected
+    learned, taught, expectation = columns.learned, columns.taught, columns.expected
     assert learned is not None, "labels taught"
-    assert mixed is not None, "labels taught"
+    assert taught is not None, "labels taught"
     pulls = np.where(np.isin(np.arange(len(expectation.pulls)), kept), expectation.pulls, 0.0)
     rows = found.known.held_out.take(score.rows)
     expected = Expected.measured(found.known.held_out, pulls, expectation.covered).at(rows)
@@ -90,9 +90,6 @@ def _taught_by(found: RunOutputs, labels: Labels, kept: Sequence[int]) -> FloatA
     variances = learned.lesson.variances
     lesson = learn(covariance, some, score.observations(), expected, score.contrasts(), variances)
     beyond = expected if columns.calibrated is None else columns.calibrated.calibrate(expected)
-    made = []
-    for trial, unseen in enumerate(labels.unseen):
-        values, _ = lesson.without(labels.folds.rows(trial), unseen)
-        made.append(mixed.mix(beyond, learned.level.apply(values)))
-    taught = np.array(made)
-    return taught if isinstance(mixed.level, Level) else mixed.level.apply(taught)
+    values = [lesson.without(labels.folds.rows(trial), unseen)[0] for trial, unseen in enumerate(labels.unseen)]
+    made = mixed(beyond, learned.level.apply(np.array(values)), taught.share)
+    return made if isinstance(taught.level, Level) else taught.level.apply(made)

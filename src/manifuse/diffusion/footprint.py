@@ -157,10 +157,8 @@ def _of_edges(backend: Backend, rows: int, count: int) -> float:
 def _of_bridges(setup: Setup) -> tuple[float, float]:
     """Bytes of all reference sides, and of what bridges need while held-out pairs are predicted."""
     algorithm = setup.algorithm
-    settings, count = (
-        len(choices(algorithm.neighbours)) * len(choices(algorithm.score_scale)),
-        max(choices(algorithm.neighbours)),
-    )
+    settings = len(choices(algorithm.neighbours)) * len(choices(algorithm.score_scale))
+    count = max(choices(algorithm.neighbours))
     # Schemes of one kind share their reference sides.
     schemes = sorted(choices(algorithm.bridge), key=lambda scheme: scheme.carry_bytes(1, 1))
     edges = EDGES * len(setup.problem.main) * count

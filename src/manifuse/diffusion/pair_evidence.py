@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
@@ -14,32 +13,14 @@ from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.problem import Problem
 
+#: The alignment of the main predictor with every reference at the pairs, unbridged (eq. 8), and its chance level.
+Aligned = Sequence[tuple[float, float]]
+
 #: Permutations that give a chance level, and the share of them that stays below it.
 PERMUTATIONS, LEVEL = 499, 0.95
 
 #: With more pairs than this the normal limit of the permutation distribution takes the place of permutations.
 MANY_PAIRS = 1000
-
-
-@dataclass(frozen=True)
-class PairEvidence:
-    """What the pairs say of one reference, before any diffusion of the main predictor.
-
-    Attributes
-    ----------
-    alignment : float
-        Of the scores that the diffusion begins with and the reference's at the pairs, without a bridge (eq. 8), in
-        [-1, 1].
-    fidelity : float
-        Alignment of the reference's own scores at the pairs with what a bridge built without these pairs predicts
-        (k folds), in [-1, 1]; 1 for the identity bridge.
-    chance : float
-        95 of 100 permutations of the pairs have a smaller absolute alignment; in [0, 1].
-    """
-
-    alignment: float
-    fidelity: float
-    chance: float
 
 
 def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) -> FloatArray:
@@ -50,7 +31,7 @@ def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) 
     return found
 
 
-def alignments_and_chance(problem: Problem, seed: int) -> list[tuple[float, float]]:
+def alignments_and_chance(problem: Problem, seed: int) -> Aligned:
     """Alignment of the main predictor with every reference at the pairs, and its chance level."""
     found = []
     for reference in problem.references:

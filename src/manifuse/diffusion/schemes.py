@@ -47,17 +47,13 @@ class BridgeScheme(Saveable, Generic[AnchorType]):
 
     def to_record(self) -> dict[str, Any]:
         """Return its name and its hyperparameters."""
-        return {"scheme": type(self).__name__, **self.parameters()}
+        return {"scheme": type(self).__name__, **vars(self)}
 
     @classmethod
     def from_record(cls, record: Any) -> Self:
         """Make the scheme of a name; see `Saveable.from_record`."""
         kinds = {scheme.__name__: scheme for scheme in cls.__subclasses__()}
         return kinds[record["scheme"]](**{name: value for name, value in record.items() if name != "scheme"})
-
-    def parameters(self) -> dict[str, float]:
-        """Hyperparameters by name."""
-        return dict(vars(self))
 
     @property
     @abstractmethod

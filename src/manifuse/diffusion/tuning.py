@@ -9,15 +9,12 @@ import numpy as np
 
 from manifuse.diffusion.algorithm1 import Setting, choices
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
-from manifuse.diffusion.pair_evidence import PairEvidence, alignments_and_chance, fidelities
+from manifuse.diffusion.pair_evidence import Aligned, alignments_and_chance, fidelities
 from manifuse.diffusion.setup import Setup
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.records import Saveable
-
-#: The alignment of the main predictor with every reference at the pairs, and its chance level.
-Aligned = Sequence[tuple[float, float]]
 
 #: Whether features are standardised: of the main table, then of every reference.
 Flags = tuple[bool, ...]
@@ -40,15 +37,18 @@ class TunedBridges:
     bridges : Bridges
     tables : NeighbourTables
         The neighbour searches that the bridges are made of.
-    evidence : tuple of PairEvidence
-        What the pairs say of every reference.
+    aligned : m pairs of float
+        See `alignments_and_chance`.
+    fidelity : (m,) array
+        Of every reference's bridge, as `fidelities` measures it.
     tried : tuple of TriedSetting
         Every setting with its criterion; empty if there was nothing to choose.
     """
 
     bridges: Bridges
     tables: NeighbourTables
-    evidence: tuple[PairEvidence, ...]
+    aligned: Aligned
+    fidelity: FloatArray
     tried: tuple[TriedSetting, ...] = ()
 
 
@@ -82,7 +82,7 @@ def choose_bridges(setup: Setup) -> TunedBridges:
     criteria = [_judge(setup, bridges, fidelity[judging]) for bridges, fidelity in zip(candidates, found, strict=True)]
     tried = tuple(TriedSetting(setting, criterion) for setting, criterion in zip(settings, criteria, strict=True))
     best = int(np.argmax(criteria))
-    return TunedBridges(candidates[best], first.tables, _evidence(aligned, found[best]), tried)
+    return TunedBridges(candidates[best], first.tables, aligned, found[best], tried)
 
 
 def choose_scaling(setup: Setup, scalings: Sequence[Flags], aligned: Aligned) -> TunedBridges:
@@ -98,7 +98,7 @@ def choose_scaling(setup: Setup, scalings: Sequence[Flags], aligned: Aligned) ->
         searched.append(tables)
         built += Bridges.build(setup, setup.algorithm.settings()[:1], tables)
     if len(built) == 1 or not problem.bridged:
-        return TunedBridges(built[0], searched[0], _evidence(aligned, fidelities(problem, built[0], folds)))
+        return TunedBridges(built[0], searched[0], aligned, fidelities(problem, built[0], folds))
     # Without graphs of references, their sides are the same under every scaling.
     of_references = built if any(table is not None for table in searched[0].references) else built[:1]
     reached = np.array(
@@ -110,15 +110,7 @@ def choose_scaling(setup: Setup, scalings: Sequence[Flags], aligned: Aligned) ->
     references = tuple(searched[side].references[number] for number, side in enumerate(sides))
     tables = replace(searched[best], references=references)
     fidelity = np.array([reached[best][side, number] for number, side in enumerate(sides)])
-    return TunedBridges(replace(built[best], anchors=anchors), tables, _evidence(aligned, fidelity))
-
-
-def _evidence(aligned: Aligned, fidelity: FloatArray) -> tuple[PairEvidence, ...]:
-    """Put together what the pairs say of every reference."""
-    return tuple(
-        PairEvidence(alignment, each, chance)
-        for (alignment, chance), each in zip(aligned, fidelity.tolist(), strict=True)
-    )
+    return TunedBridges(replace(built[best], anchors=anchors), tables, aligned, fidelity)
 
 
 def _judging(setup: Setup, aligned: Aligned) -> BoolArray:

@@ -36,12 +36,15 @@ class Unit(NamedTuple):
         What follows the numbers.
     words : str
         Its name in a sentence.
+    measure : str
+        The name of what is gained.
     """
 
     factor: float
     digits: int | None
     suffix: str
     words: str
+    measure: str
 
 
 #: Standard errors of a regression from the first number on, and below the other, are told without powers of ten.
@@ -49,16 +52,16 @@ SIZES = 1e-3, 1e5
 
 #: What people read of a gain.
 UNITS: dict[Gained, Unit] = {
-    "accuracy": Unit(100.0, 1, " points", "in points of ranking accuracy"),
-    "rmse": Unit(1.0, None, "", "in units of the labels"),
-    "log_loss": Unit(1.0, 3, " in log loss", "in log loss"),
-    "class_accuracy": Unit(100.0, 1, " points", "in points of accuracy"),
-    "correlation": Unit(100.0, 1, " points", "in points of correlation at held-out pairs"),
+    "accuracy": Unit(100.0, 1, " points", "in points of ranking accuracy", "ranking accuracy"),
+    "rmse": Unit(1.0, None, "", "in units of the labels", "root mean squared error"),
+    "log_loss": Unit(1.0, 3, " in log loss", "in log loss", "log loss"),
+    "class_accuracy": Unit(100.0, 1, " points", "in points of accuracy", "accuracy"),
+    "correlation": Unit(100.0, 1, " points", "in points of correlation at held-out pairs", "correlation"),
 }
 
 
 def are_few(rows: int, others: int | None) -> bool:
-    """Whether so many labelled rows, of which so many ``others`` differ from the rest, cannot make a gain certain."""
+    """Whether labelled rows, or ``others`` of them whose label is not the commonest, are too few for a sure gain."""
     return rows < FEWEST_ROWS or (others is not None and others < FEWEST_OTHERS)
 
 

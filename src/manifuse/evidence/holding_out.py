@@ -142,8 +142,8 @@ def overlap_of(folds: int) -> float:
 def error_of_blocks(variance: float, count: int) -> float:
     """Standard error by squares that were summed over ``count`` blocks; 0 of a single one, which says nothing of it.
 
-    It is in such units that two of them hold 95 of 100 samples: the limits of Student's t count as those of a normal
-    distribution (cluster-robust errors; Cameron and Miller, Journal of Human Resources, 2015).
+    It is larger by the ratio of the limits of Student's t and of a normal distribution. So two of it on each side hold
+    95 of 100 samples, although blocks are few (Cameron and Miller, Journal of Human Resources, 2015).
     """
     if count < 2:
         return 0.0

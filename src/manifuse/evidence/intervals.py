@@ -84,9 +84,9 @@ def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, fold
     """
     variances, count = np.maximum(variances, LEAST_VARIANCE), folds.block_count
     if isinstance(score, SquaredError):
-        shares = np.abs(honest - score.truth) / np.sqrt(variances)
+        misses = np.abs(honest - score.truth) / np.sqrt(variances)
         # Each of the blocks, and one more, is equally often the one that misses most (conformal prediction).
-        return float(np.quantile(shares, min(0.9 * (count + 1) / count, 1.0))) / NINETY
+        return float(np.quantile(misses, min(0.9 * (count + 1) / count, 1.0))) / NINETY
     better, worse = score.ordered_pairs(MOST_ORDERED)
     trial, pair = np.nonzero(folds.numbers[:, better] == folds.numbers[:, worse])
     better, worse = better[pair], worse[pair]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.stats import rankdata
@@ -12,7 +11,7 @@ from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import BLOCKS, Folds, Held, error_of_blocks, error_of_sum
 from manifuse.evidence.score import Score, in_trials
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
-from manifuse.kernels.order import concordance, concordant_pairs
+from manifuse.kernels.order import concordance, concordant_pairs, different_pairs
 from manifuse.kernels.sphere import standardise
 
 
@@ -23,23 +22,9 @@ class GradedRanking(Score):
     rows: IndexArray
     truth: FloatArray
 
-    #: How many numbers of candidates are scored at once.
-    BUDGET = 1 << 22
-
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate predictions; see `Score.evaluate`."""
-        width = max(1, self.BUDGET // len(self.truth))
-        parts = [
-            concordant_pairs(candidates[:, first : first + width], self.truth)
-            for first in range(0, candidates.shape[1], width)
-        ]
-        return np.asarray(np.concatenate(parts) / self._total)
-
-    @cached_property
-    def _total(self) -> float:
-        """Number of pairs of rows with different grades."""
-        sizes = np.unique(self.truth, return_counts=True)[1]
-        return float(len(self.truth) ** 2 - np.sum(sizes**2)) / 2
+        return np.asarray(concordant_pairs(candidates, self.truth) / different_pairs(self.truth))
 
     @property
     def others(self) -> int:
@@ -49,7 +34,7 @@ class GradedRanking(Score):
     @property
     def evenness(self) -> float:
         """Of all pairs of labels, the share that has different grades, where that of two even grades counts 1."""
-        return min(4.0 * self._total / len(self.truth) ** 2, 1.0)
+        return min(4.0 * different_pairs(self.truth) / len(self.truth) ** 2, 1.0)
 
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare two predictions; see `Score.gain`.

@@ -113,7 +113,7 @@ class Score(ABC):
         return self
 
     def guess(self) -> FloatArray:
-        """What who knows nothing of the labelled rows says of them, (l,) or (l, c): the same of all."""
+        """The prediction without any knowledge of the labelled rows, (l,) or (l, c): one value for all."""
         return np.zeros(len(self.rows))
 
     def contrasts(self) -> FloatArray | None:

@@ -43,7 +43,8 @@ class Verdict(Saveable):
     def is_close(self, gain: Gain) -> bool:
         """Whether it hangs on the draw of folds: the gain is within one standard error of what is refused."""
         limited = self.reason in (Reason.TAUGHT, Reason.NO_GAIN, Reason.PAIRS, Reason.UNITS, Reason.CALIBRATED)
-        return limited and abs(gain.value + gain.standard_error) < gain.standard_error
+        refused = -gain.standard_error  # The largest gain that is refused.
+        return limited and abs(gain.value - refused) < gain.standard_error
 
     @classmethod
     def of(cls, reason: Reason, certainty: float = 1.0) -> Verdict:

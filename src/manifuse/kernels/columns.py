@@ -27,7 +27,7 @@ def means_and_deviations(features: FloatArray) -> tuple[FloatArray, FloatArray]:
     width = features.shape[1]
     sums, low, high = np.zeros(width), np.full(width, np.inf), np.full(width, -np.inf)
     for rows in blocks_of(features):
-        block = _doubled(features, rows)
+        block = _in_double(features, rows)
         # Of a sum beyond the range of floats, the mean is the largest or the smallest entry, or NaN if the sum is.
         with np.errstate(over="ignore", invalid="ignore"):
             sums += block.sum(axis=0)
@@ -38,11 +38,11 @@ def means_and_deviations(features: FloatArray) -> tuple[FloatArray, FloatArray]:
     means = np.clip(sums / len(features), low, high)
     widest, squares = np.zeros((2, width))
     for rows in blocks_of(features):
-        np.maximum(widest, np.abs(_doubled(features, rows) - means).max(axis=0), out=widest)
+        np.maximum(widest, np.abs(_in_double(features, rows) - means).max(axis=0), out=widest)
     divisor = np.where(widest > 0, widest, 1.0)
     for rows in blocks_of(features):
         # Deviations are divided by the largest of them, so that their squares neither overflow nor vanish.
-        squares += np.sum(((_doubled(features, rows) - means) / divisor) ** 2, axis=0)
+        squares += np.sum(((_in_double(features, rows) - means) / divisor) ** 2, axis=0)
     return means, np.where(is_rounding(widest, largest), 0.0, widest * np.sqrt(squares / len(features)))
 
 
@@ -50,7 +50,7 @@ def rescale(features: FloatArray, means: FloatArray, divisors: FloatArray, dtype
     """Compute ``(features - means) / divisors`` (n, d) in double precision, and keep it as ``dtype``."""
     table: FloatArray = np.empty(features.shape, dtype=dtype)
     for rows in blocks_of(features):
-        table[rows] = (_doubled(features, rows) - means) / divisors
+        table[rows] = (_in_double(features, rows) - means) / divisors
     return table
 
 
@@ -59,6 +59,6 @@ def all_finite(features: FloatArray) -> BoolArray:
     return np.concatenate([np.isfinite(features[rows]).all(axis=1) for rows in blocks_of(features)])
 
 
-def _doubled(features: FloatArray, rows: slice) -> FloatArray:
+def _in_double(features: FloatArray, rows: slice) -> FloatArray:
     # In one order of memory, so that sums are rounded alike whatever a table comes as.
     return np.ascontiguousarray(features[rows], dtype=np.float64)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.evidence.gain import Accuracy
+from manifuse.evidence.gain import UNITS, Accuracy
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import many
@@ -18,7 +18,7 @@ from manifuse.report.pictures import shift_of
 from manifuse.report.refinement_statistics import Shift
 from manifuse.run.refinement import Refinement
 from manifuse.words.findings import findings_of
-from manifuse.words.label_findings import MEASURES, measured_as
+from manifuse.words.label_findings import measured_as
 from manifuse.words.reasons import STANDINGS, plain
 from manifuse.words.wording import COLUMNS, verdict_of
 
@@ -109,7 +109,7 @@ def _tiles(exploration: Exploration, result: Refinement, opened: Refinement | No
 
 def _measured(found: Accuracy, where: str) -> Tile:
     before, after = (measured_as(found.measure, each) for each in (found.before, found.after))
-    return {"from": before, "number": after, "what": f"{MEASURES[found.measure]} {where}"}
+    return {"from": before, "number": after, "what": f"{UNITS[found.measure].measure} {where}"}
 
 
 def _on_held_back(exploration: Exploration, result: Refinement) -> Accuracy | None:
@@ -138,7 +138,7 @@ def _lost(exploration: Exploration, result: Refinement, opened: Refinement | Non
     if now is None or then is None:
         return []
     here, there = (measured_as(now.measure, each.after) for each in (now, then))
-    measured = f"the {MEASURES[now.measure]} on rows held back is {here}, and was {there}"
+    measured = f"the {UNITS[now.measure].measure} on rows held back is {here}, and was {there}"
     return [f"Compared with the page as it opened, {measured}."]
 
 

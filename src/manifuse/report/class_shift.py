@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
-from manifuse.grid import Grid, StrongText, many
+from manifuse.grid import Grid, StrongText
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.report.reference_opinion import ReferenceOpinion
 from manifuse.run.refinement import Refinement
@@ -64,11 +64,6 @@ class ClassShift:
         if first == then:
             return f"“{self.keys[row]}” stays {self.names[then]} (was {was} probable, is {now})."
         return f"“{self.keys[row]}” changes from {self.names[first]} ({was}) to {self.names[then]} ({now})."
-
-    @property
-    def sentence(self) -> str:
-        """How many rows changed class."""
-        return f"{len(self.changed):,} of {many(len(self.keys), 'row')} have another class than before."
 
     @property
     def facts(self) -> dict[str, str]:

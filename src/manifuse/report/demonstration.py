@@ -146,19 +146,6 @@ def accuracy_grid(found: Demonstration) -> Grid:
     )
 
 
-def lessons(found: Demonstration) -> list[str]:
-    """Say where labels do worse than no labels, and why that may be; no sentence if they do so nowhere."""
-    without, with_labels = found.accuracies[UNLABELLED], found.accuracies[REFINED]
-    lost = {view: accuracy - with_labels[view] for view, accuracy in without.items()}
-    worse = [f"{view} by {100 * loss:.1f} points" for view, loss in lost.items() if loss > 0]
-    if not worse:
-        return []
-    return [
-        f"With labels the accuracy is lower than without: {', '.join(worse)}. There the references know nearly all "
-        "that can be known, and a few hundred labels are noisier than they are."
-    ]
-
-
 def draw_orders(found: Demonstration) -> Any:
     """Draw test rows in the order of their scores, before and after, of the predictor that gains most."""
     before, after = found.accuracies[ALONE], found.accuracies[REFINED]
@@ -217,7 +204,6 @@ def demonstration_page(found: Demonstration) -> str:
         relevance=relevance_grid(found),
         columns=" ".join(COLUMNS),
         chance=max(entry.chance_alignment for result in found.refinements.values() for entry in result.relevance),
-        lessons=lessons(found),
         orders=draw_orders(found),
         drawn=DRAWN,
         accuracies=draw_accuracies(found),

@@ -92,20 +92,15 @@ def draw_course(result: Refinement, order: Sequence[int]) -> Any:
     history = result.history
     taken = np.cumsum([step.step > 0 for step in history])
     figure, panel = blank(PAGE_WIDTH, 3.4)
-    _draw_alignments_of(result, taken, order, panel)
-    for start in taken[np.flatnonzero(np.diff([step.round for step in history])) + 1]:
-        panel.axvline(start, color=RULE, lw=0.7, zorder=0)
-    panel.set_xlabel("steps (lines: a new round)")
-    panel.xaxis.get_major_locator().set_params(integer=True)
-    return figure
-
-
-def _draw_alignments_of(result: Refinement, taken: IndexArray, order: Sequence[int], panel: Any) -> None:
-    alignments, lines = np.array([step.alignments for step in result.history]), []
+    alignments, lines = np.array([step.alignments for step in history]), []
     for number, index in enumerate(order):
         colour, style = LINES[number] if number < len(LINES) else (RULE, "-")
         look = {"color": colour, "ls": style, "lw": 1.7, "marker": "o", "ms": 2.5, "zorder": 3 - number / len(order)}
         lines += panel.plot(taken, alignments[:, index], **look)
+    for start in taken[np.flatnonzero(np.diff([step.round for step in history])) + 1]:
+        panel.axvline(start, color=RULE, lw=0.7, zorder=0)
+    panel.set_xlabel("steps (lines: a new round)")
+    panel.xaxis.get_major_locator().set_params(integer=True)
     panel.set_ylabel("alignment with references")
     shown = lines[: len(LINES)]
     outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
@@ -113,6 +108,7 @@ def _draw_alignments_of(result: Refinement, taken: IndexArray, order: Sequence[i
     # Written afterwards, because a legend leaves out the names that begin with an underscore.
     for text, index in zip(legend.get_texts(), order, strict=False):
         text.set_text(label(result.relevance[index].name))
+    return figure
 
 
 def draw_shift(shift: Shift, rows: IndexArray) -> Any:

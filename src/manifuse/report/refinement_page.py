@@ -17,7 +17,6 @@ from manifuse.report.markup import render, write_page
 from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, pictures_of, shift_of
 from manifuse.report.reference_opinion import ReferenceOpinion, demand_own
 from manifuse.report.refinement_statistics import Shift, by_weight
-from manifuse.report.sentences import lead
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.tables.user_tables import FrameColumns
@@ -93,7 +92,6 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         is_sample=_is_sample(result),
         headline=headline_of(result.evidence),
         verdict=verdict_of(result.evidence),
-        lead=lead(result, shift),
         findings=findings_of(result.evidence, result.refined, result.provenance.main_rows),
         doubt=doubt_of(result.evidence),
         given=tables.given_grid(result, references),
@@ -101,8 +99,8 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         outcome=tables.outcome_grid(result, shift),
         relevance=tables.relevance_grid(result),
         agreement=tables.agreement_grid(result),
-        answers=tables.answers_grid(result),
         answer=REASONS[result.evidence.agreement.answer],
+        asked_gain=tables.asked_gain(result.evidence.agreement),
         metric=tables.metric_grid(result),
         **_moves(result, shift, references),
         by_class=_by_class(result),

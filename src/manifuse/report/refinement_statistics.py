@@ -15,9 +15,6 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import alignment
 from manifuse.run.refinement import Refinement
 
-#: Refined scores fall into bands where there are gaps of more than this share of their range.
-GAP = 0.1
-
 
 @dataclass(frozen=True, eq=False)
 class Shift:
@@ -103,14 +100,6 @@ class Shift:
             "share of the highest tenth that stays there": f"{self.top_kept:.1%}",
         }
 
-    @property
-    def bands(self) -> int:
-        """How many bands the refined scores fall into that those before did not; 1 if there are no gaps.
-
-        A gap is wider than a tenth of the range of nine tenths of the rows, and has a twentieth of them on each side.
-        """
-        return 1 if _bands_of(self.before) > 1 else _bands_of(self.after)
-
     def risen(self, count: int) -> IndexArray:
         """Return the ``count`` rows that rose most, or as many as rose, the largest rise first."""
         return np.argsort(-self.rises, kind="stable")[: min(count, np.sum(self.rises > 0))]
@@ -123,13 +112,6 @@ class Shift:
         """Return ``count`` rows, or all if there are fewer, evenly spaced in the order of their scores."""
         positions = np.linspace(0, len(self.before) - 1, min(count, len(self.before))).round().astype(np.intp)
         return np.argsort(self.after if after else self.before, kind="stable")[positions]
-
-
-def _bands_of(scores: FloatArray) -> int:
-    ordered = np.sort(scores)
-    least, most = np.quantile(ordered, [0.05, 0.95])
-    inside = ordered[(ordered >= least) & (ordered <= most)]
-    return int(1 + np.sum(np.diff(inside) > GAP * (most - least)))
 
 
 def shown_metric(result: Refinement, references: Iterable[int]) -> tuple[list[str], FloatArray]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from manifuse.columns.diffused import ROUNDS_ALONE
 from manifuse.columns.refined_scores import LITTLE
 from manifuse.diffusion.schemes import BridgeScheme
+from manifuse.evidence.agreement import Agreement
+from manifuse.evidence.gain import UNITS
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import ABSENT, Grid, StrongText, figures, many, strong_if
 from manifuse.kernels.arrays import IndexArray
@@ -18,7 +20,7 @@ from manifuse.run.method import parameters_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.words.finding import named
-from manifuse.words.label_findings import AVERAGING, MEASURES, measured_as
+from manifuse.words.label_findings import AVERAGING, measured_as
 from manifuse.words.reasons import STANDINGS
 
 
@@ -53,7 +55,7 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
     for each in filter(None, (result.accuracy, result.log_loss)):
         for when, value in (("before", each.before), ("after", each.after)):
             said = measured_as(each.measure, value, more=1)
-            facts[f"{MEASURES[each.measure]} on the labels, {when}"] = said
+            facts[f"{UNITS[each.measure].measure} on the labels, {when}"] = said
     measured = result.evidence.measured
     if measured is not None and measured.by_class is not None:
         before, after = measured.by_class.brier
@@ -113,6 +115,12 @@ def relevance_grid(result: Refinement) -> Grid:
     return Grid.of(map(record, by_weight(result)))
 
 
+def asked_gain(asked: Agreement) -> str:
+    """What the others gain at held-out pairs, in correlation; empty if too few references or pairs can tell."""
+    known = np.isfinite(asked.gain) and np.isfinite(asked.standard_error)
+    return f"{asked.gain:+.3f} ± {asked.standard_error:.3f}" if known else ""
+
+
 def agreement_grid(result: Refinement) -> Grid:
     """What the references that took part say of each other and of the main predictor; no lines if none was asked."""
     asked = result.evidence.agreement
@@ -120,18 +128,6 @@ def agreement_grid(result: Refinement) -> Grid:
         return Grid((), ())
     loadings = [_known(loading, "{:+.2f}") for loading in asked.loadings.tolist()]
     return Grid(("predictor", "loading"), tuple(zip(result.evidence.names_of_asked, loadings, strict=True)))
-
-
-def answers_grid(result: Refinement) -> Grid:
-    """What was asked of the references, and what they answered; no lines if none was asked."""
-    asked = result.evidence.agreement
-    if not len(asked.pulls):
-        return Grid((), ())
-    facts = {
-        "gain of the others at held-out pairs, in correlation": _known(asked.gain, "{:+.3f}"),
-        "its standard error": _known(asked.standard_error, "{:.3f}"),
-    }
-    return Grid(("question", "answer"), tuple(facts.items()))
 
 
 def metric_grid(result: Refinement) -> Grid:
@@ -226,7 +222,7 @@ def _used(result: Refinement) -> dict[str, str]:
 def _text(value: object) -> str:
     """Return a hyperparameter as text."""
     if isinstance(value, BridgeScheme):
-        return f"{type(value).__name__}({_named(value.parameters())})"
+        return f"{type(value).__name__}({', '.join(f'{name} {_text(each)}' for name, each in vars(value).items())})"
     if isinstance(value, tuple):
         return ", ".join(_text(entry) for entry in value)
     if value is None:
@@ -236,7 +232,3 @@ def _text(value: object) -> str:
     if value == np.inf:
         return "infinite"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _named(parameters: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {_text(value)}" for name, value in parameters.items())

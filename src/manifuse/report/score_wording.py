@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manifuse.columns.scored import found_of
+from manifuse.columns.scored import in_units
 from manifuse.evidence.neighbourhood import percentiles_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.run.fitted_model import FittedModel
@@ -97,5 +97,5 @@ def told_before(fitted_model: FittedModel) -> ScoreWording:
     if main.classes is None:
         return told_of(main, fitted_model.before)
     if calibrated is None:
-        return told_of(main, main.in_scale(found_of(fitted_model.scored.units, fitted_model.before)))
+        return told_of(main, main.in_scale(in_units(fitted_model.scored.units, fitted_model.before)))
     return told_of(main, main.classes.probabilities(calibrated.calibrate(fitted_model.before)))

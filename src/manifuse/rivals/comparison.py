@@ -38,9 +38,8 @@ from manifuse.rivals.methods import (
     taught_by,
 )
 from manifuse.rivals.of_classes import LEAST
-from manifuse.run.label_blocks import blocks_of_labels
-from manifuse.run.method import JointDiffusion, with_parameters
-from manifuse.run.refine import refine
+from manifuse.run.method import JointDiffusion, checked_method, with_parameters
+from manifuse.run.refine import blocks_of_labels, refine
 from manifuse.tables.containers import frame_of, to_floats
 from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.labels import ClassLabels, RankLabels
@@ -141,7 +140,7 @@ def compare(
     demand(Mapping, others)
     names = FrameColumns(id, score, classes, label, group, drop, scale)
     main, references, labels = names.read(main, references, labels)
-    method = with_parameters(JointDiffusion() if method is None else method, hyperparameters)
+    method = with_parameters(checked_method(method), hyperparameters)
     regression = method.is_regression
     measure = taught_by(main, labels, "comparing needs", least=LEAST_LABELS, regression=regression)
     seed = seed_for(rng)

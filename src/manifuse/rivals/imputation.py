@@ -16,9 +16,9 @@ from sklearn.pipeline import Pipeline
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.rows import from_order
 from manifuse.kernels.sphere import standardise
 from manifuse.tables.observations import Observations
-from manifuse.tables.problem import Problem
 
 #: Cross-validation on the pairs chooses for each reference: kernel ridge (with one of these penalties, and of these
 #: kernel widths in units of the number of features) or nearest neighbours.
@@ -31,33 +31,6 @@ FOLDS = 5
 LEAST_TO_LEARN = 2 * FOLDS
 
 
-def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
-    """Predict every reference's scores on all main rows from the main features.
-
-    Parameters
-    ----------
-    problem : Problem
-        With features on the main side.
-    seed : int
-        Draws the folds.
-
-    Returns
-    -------
-    scores : (n, m) array
-        Known scores at the pairs, predictions elsewhere.
-    hyperparameters : dict
-        The regressor chosen for each reference.
-    """
-    table = features_of(problem.main)
-    columns: list[FloatArray] = []
-    chosen: dict[str, object] = {}
-    for reference in problem.references:
-        search = searched_regressor(table.shape[1], len(reference.main_rows), seed)
-        columns.append(predict_reference(search, table, reference.main_rows, reference.paired))
-        chosen[reference.name] = str(search.best_params_["regressor"])
-    return np.column_stack(columns), chosen
-
-
 def predict_reference(regressor: Any, table: FloatArray, rows: IndexArray, said: FloatArray) -> FloatArray:
     """Learn from features (n, d) what a reference said of some rows, (p,) or (p, k), and predict the others."""
     column = np.asarray(regressor.fit(table[rows], said).predict(table))
@@ -65,19 +38,23 @@ def predict_reference(regressor: Any, table: FloatArray, rows: IndexArray, said:
     return column
 
 
-def demand_pairs_to_learn_from(name: str, count: int) -> None:
-    """Refuse a reference with fewer pairs than can be learned from.
+def imputed_column(main: Observations, name: str, rows: IndexArray, said: FloatArray, seed: int) -> FloatArray:
+    """What a reference says of all main rows: known at some ``rows`` (p,), elsewhere learned from the main features.
 
     Raises
     ------
     InputError
-        If there are fewer.
+        If it does not know all rows, and knows fewer than can be learned from, or there are no features.
     """
-    if count < LEAST_TO_LEARN:
+    if len(rows) == len(main):
+        return from_order(said, rows)
+    if len(rows) < LEAST_TO_LEARN:
         raise InputError(
-            f"{name} has {count} pairs, but imputing it needs at least {LEAST_TO_LEARN} to learn from; give more, or "
-            "leave it out."
+            f"{name} has {len(rows)} pairs, but imputing it needs at least {LEAST_TO_LEARN} to learn from; give more, "
+            "or leave it out."
         )
+    table = features_of(main)
+    return predict_reference(searched_regressor(table.shape[1], len(rows), seed), table, rows, said)
 
 
 def features_of(main: Observations) -> FloatArray:

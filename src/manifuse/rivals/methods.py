@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
-from manifuse.rivals.imputation import LEAST_TO_LEARN, demand_pairs_to_learn_from, features_of, impute
+from manifuse.rivals.imputation import LEAST_TO_LEARN, features_of, imputed_column
 from manifuse.rivals.of_classes import (
     ImputedClasses,
     imputed_logarithms,
@@ -78,9 +77,8 @@ def smooth_alone(
     True
     """
     del references
-    demand(Observations, main)
-    demand_scores(main, "this rival takes")
     _demand_features(main)
+    demand_scores(main, "this rival takes")
     predictions, _ = self_smoothing(main, _score(main, labels), np.random.default_rng(seed_for(rng)))
     return main.like_predictions(predictions)
 
@@ -176,20 +174,11 @@ def imputed_scores(main: Observations, references: Sequence[Observations], seed:
         return imputed_logarithms(main, references, seed)
     demand_rows(main, *references)
     problem = Problem.of(main, tuple(references))
-    columns = np.full((len(main), len(references)), np.nan)
-    for column, reference in zip(columns.T, problem.references, strict=True):
-        column[reference.main_rows] = reference.paired
-    partial = np.flatnonzero(np.isnan(columns).any(axis=0))
-    if len(partial):
-        unknown = tuple(problem.references[number] for number in partial)
-        for reference in unknown:
-            demand_pairs_to_learn_from(reference.table.name, len(reference.main_rows))
-        columns[:, partial] = impute(replace(problem, references=unknown), seed)[0]
-    return np.column_stack([main.scores, columns])
+    columns = [imputed_column(main, each.name, each.main_rows, each.paired, seed) for each in problem.references]
+    return np.column_stack([main.scores, *columns])
 
 
 def _score(main: Observations, labels: Labels | None, *, regression: bool = False) -> Score:
-    demand(Observations, main)
     demand_rows(main)
     if labels is None:
         raise InputError("No labels came, but this rival learns from them; give labels.")

@@ -15,7 +15,7 @@ from sklearn.semi_supervised import LabelSpreading
 from manifuse.evidence.class_score import LogLoss
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
-from manifuse.rivals.imputation import demand_pairs_to_learn_from, features_of, predict_reference, searched_regressor
+from manifuse.rivals.imputation import features_of, imputed_column
 from manifuse.tables.observations import Observations
 
 #: Probabilities below this are taken as this, so that logarithms are finite.
@@ -65,12 +65,7 @@ def imputed_logarithms(main: Observations, references: Sequence[Observations], s
         is_alike = reference.classes is not None and {*reference.classes.names} == {*main.classes.names}
         if reference.classes is not None and is_alike:
             said = said[:, reference.classes.places_of(main.classes.names)]
-        column = said[theirs[rows]]
-        if not known.all():
-            demand_pairs_to_learn_from(reference.name, len(rows))
-            features = features_of(main)
-            search = searched_regressor(features.shape[1], len(rows), seed)
-            column = predict_reference(search, features, rows, column)
+        column = imputed_column(main, reference.name, rows, said[theirs[rows]], seed)
         (alike if is_alike else others).append(column)
     return ImputedClasses(np.stack(alike), np.concatenate(others, axis=1))
 

@@ -16,7 +16,6 @@ from sklearn.semi_supervised import LabelSpreading
 from manifuse.backends.host import Host
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.order import ranks
 from manifuse.rivals.smoothing import search
 from manifuse.tables.observations import Observations
 
@@ -81,13 +80,12 @@ def expected_grades(affinity: Any, rows: IndexArray, labels: FloatArray, alpha: 
         In (0, 1).
     """
     n = affinity.shape[0]
-    targets = np.full(n, -1)
-    targets[rows] = ranks(labels)
+    grades, targets = np.unique(labels), np.full(n, -1)
+    targets[rows] = np.searchsorted(grades, labels)
     model = LabelSpreading(kernel=lambda *_: affinity, alpha=alpha, max_iter=ITERATIONS, tol=1e-4)
     with warnings.catch_warnings():
         # Grades may be as many as labels.
         warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
         model.fit(np.arange(n)[:, None], targets)
     shares = np.nan_to_num(model.label_distributions_)
-    grades = shares @ np.unique(labels)
-    return np.asarray(np.where(shares.sum(axis=1) > 0.5, grades, labels.mean()))
+    return np.asarray(np.where(shares.sum(axis=1) > 0.5, shares @ grades, labels.mean()))

@@ -12,7 +12,7 @@ from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.like_rest import pairs_are_like_rest
 from manifuse.columns.run_order import refine_columns
-from manifuse.columns.scored import HeldOutScores, Scoring, comparable, found_of
+from manifuse.columns.scored import HeldOutScores, Scoring, comparable, in_units
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.class_score import LogLoss, calibrated_without, line_of, risks_of
@@ -42,19 +42,17 @@ def conclude(prepared: PreparedRun) -> tuple[Evidence, Course, FittedModel]:
     verdict, scored, measured = _judged(prepared, found, honest)
     fitted_model = FittedModel.of(problem.main, given.bridges.graph, found, scored)
     each, worth = worths_of(given, found, honest)
-    expected = found.columns.expected
+    expected, refined = found.columns.expected, fitted_model.fitted
     evidence = Evidence(
         name=problem.main.name,
         verdict=verdict,
-        relevance=relevance_of(prepared, found, fitted_model.fitted, each),
-        metric=metric_of(prepared, fitted_model.fitted),
+        relevance=relevance_of(prepared, found, refined, each),
+        metric=metric_of(prepared, refined),
         agreement=found.agreement,
         asked=tuple(given.taking_part),
         measured=measured,
         worth=worth,
-        unexplained=unexplained_rows(problem.main, found, scored, fitted_model.fitted.scores)
-        if verdict.accepted
-        else (),
+        unexplained=unexplained_rows(problem.main, found, scored, refined.scores) if verdict.accepted else (),
         uncovered=() if expected.covered is None else expected.covered.names_of_others(expected.pulls),
         pairs_like_rest=pairs_are_like_rest(found.known.fitted, expected.pulls),
     )
@@ -136,7 +134,7 @@ def _gain_at_pairs(given: RunInputs, found: RunOutputs, honest: HeldOutScores) -
     own = scored.own_offset + scored.own_scale * given.problem.main.scores[score.rows]
     pulls, covered = found.agreement.full_pulls, found.columns.expected.covered
     expected = Expected.measured(known.held_out, pulls, covered).at(known.fitted.take(score.rows))
-    gain = score.gain(own, found_of(scored.units, expected))
+    gain = score.gain(own, in_units(scored.units, expected))
     return None if gain.is_of_few else gain
 
 
@@ -184,11 +182,8 @@ def _calibrated(
         log_odds = refined[..., None]
         offset, slope = line_of(log_odds, risks)
         judged = calibrated_without(log_odds, risks, folds.rows(0), line_of)
-        scored, measured, refined = (
-            scored.calibrated(offset, slope),
-            offset + slope * measured,
-            offset + slope * refined,
-        )
+        scored = scored.calibrated(offset, slope)
+        measured, refined = offset + slope * measured, offset + slope * refined
         risk = Accuracy("log_loss", *(risks.measured(each) for each in (own[:, None], judged)))
     # With few values scores may have stayed in their own units, and these errors are in those of the labels.
     # Probabilities of classes say themselves how sure they are.

@@ -50,7 +50,7 @@ class Course(Saveable):
         """Collect what was chosen; one step stands for none, if nothing was diffused."""
         path, tuned = found.path, prepared.tuned
         (step_size, *_), (weight_scale, *_) = prepared.method.diffusion.grid
-        alignments = tuple(seen.alignment for seen in tuned.evidence)
+        alignments = tuple(alignment for alignment, _ in tuned.aligned)
         nothing = Step(0, 0, np.nan, alignments, (0.0,) * len(alignments), step_size, weight_scale)
         return cls(
             setting=tuned.bridges.setting,

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges
@@ -172,10 +173,8 @@ def exchanged(later: FloatArray, similar: FloatArray, least: float) -> IndexArra
 
     All fit themselves, unless those that do not correlate more with the others by ``least``, in the mean.
     """
-    centred = [each - each.mean(axis=0) for each in (later, similar)]
-    norms = [np.linalg.norm(each, axis=0) for each in centred]
-    scale = np.outer(*norms)
-    correlated = np.divide(centred[0].T @ centred[1], scale, out=np.zeros_like(scale), where=scale > 0)
+    # Of a constant column the distance is NaN.
+    correlated = 1.0 - np.nan_to_num(cdist(later.T, similar.T, "correlation"), nan=1.0)
     own, fits = linear_sum_assignment(-correlated)
     gains = (correlated[own, fits] - correlated[own, own])[own != fits]
     return np.asarray(fits if len(gains) and gains.mean() > least else own)

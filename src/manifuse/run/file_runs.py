@@ -18,7 +18,7 @@ from manifuse.evidence.labelled import score_of
 from manifuse.files import Writer, path_of
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.run.apply_part import apply_here
-from manifuse.run.method import JointDiffusion
+from manifuse.run.method import JointDiffusion, checked_method
 from manifuse.run.provenance import Provenance
 from manifuse.run.refine import refine, seed_of
 from manifuse.run.refinement import Refinement
@@ -196,8 +196,7 @@ def refine_files(
     ...     pl.read_parquet(out).columns
     ['id', 'score', 'original', 'support']
     """
-    method = JointDiffusion() if method is None else method
-    demand(JointDiffusion, method)
+    method = checked_method(method)
     _demand_patterns(features, classes)
     out = Path(path_of(out))
     files = Files(

@@ -83,8 +83,7 @@ class LaterRows:
                 made.uncertainty[here] = block.uncertainty[: len(here)]
 
         # One thread for each block: the libraries below would share a block among threads, which rounds otherwise.
-        pool = ThreadPoolExecutor(threads(), initializer=_use_one_thread)
-        with pool:
+        with ThreadPoolExecutor(threads(), initializer=threadpool_limits, initargs=(1, "openmp")) as pool:
             for _ in pool.map(work, range(0, len(later), BLOCK)):
                 pass
         arrays = (made.scores, made.support, made.uncertainty)
@@ -173,8 +172,3 @@ class LaterRows:
         # If nothing but the imputation reads features, what is known of a row itself is enough.
         reads = self.joining is not None or self.columns.learned is not None
         return near if reads else np.maximum(near, rows.known.mean(axis=1))
-
-
-def _use_one_thread() -> None:
-    """Let the libraries that a thread calls use no further threads; each thread has a number of its own."""
-    threadpool_limits(1, user_api="openmp")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from manifuse.diffusion.algorithm1 import Algorithm1, demand_value
 from manifuse.diffusion.schemes import MOST_COUNTED, is_count
-from manifuse.errors import InputError, look_up
+from manifuse.errors import InputError, demand, look_up
 from manifuse.records import Saveable
 
 #: Fewer rows of a large table would say too little of it.
@@ -92,6 +92,13 @@ class JointDiffusion(Saveable):
     def is_regression(self) -> bool:
         """Whether the labels are target values, and not only an order."""
         return self.task == "regression"
+
+
+def checked_method(method: JointDiffusion | None) -> JointDiffusion:
+    """Return a method, or the one of the defaults; refuse anything else."""
+    method = JointDiffusion() if method is None else method
+    demand(JointDiffusion, method)
+    return method
 
 
 def parameters_of(method: JointDiffusion) -> dict[str, Any]:

@@ -6,8 +6,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from manifuse.errors import demand
-from manifuse.run.method import JointDiffusion, parameters_of, with_parameters
+from manifuse.run.method import JointDiffusion, checked_method, parameters_of, with_parameters
 
 
 class MethodParameters(BaseEstimator):  # type: ignore[misc]
@@ -32,7 +31,5 @@ class MethodParameters(BaseEstimator):  # type: ignore[misc]
         }
         super().set_params(**params)
         if inner:
-            method = JointDiffusion() if self.method is None else self.method
-            demand(JointDiffusion, method)
-            self.method = with_parameters(method, inner)
+            self.method = with_parameters(checked_method(self.method), inner)
         return self

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from manifuse.backends.backend import Backend
 from manifuse.columns.all_columns import RunInputs
 from manifuse.columns.held_labels import most_taught
@@ -78,7 +76,7 @@ def prepare(
     given = RunInputs(
         problem=problem,
         bridges=tuned.bridges,
-        fidelity=np.array([seen.fidelity for seen in tuned.evidence]),
+        fidelity=tuned.fidelity,
         taking_part={
             number: reference
             for number, reference in enumerate(problem.references)

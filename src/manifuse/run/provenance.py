@@ -171,9 +171,6 @@ def _has_numbers(labels: Labels | None) -> bool:
 
 def _files_of(given: str) -> tuple[InputFile, ...]:
     """Every file of a table, those of a folder by their names; what follows ``::`` may name a part of the first."""
-    paths = [path for part in files_in(given) for path in _in_folder(Path(part)) if path.is_file()]
-    return tuple(map(InputFile.of, paths))
-
-
-def _in_folder(path: Path) -> list[Path]:
-    return sorted(path.iterdir()) if path.is_dir() else [path]
+    parts = map(Path, files_in(given))
+    paths = [path for part in parts for path in (sorted(part.iterdir()) if part.is_dir() else [part])]
+    return tuple(InputFile.of(path) for path in paths if path.is_file())

@@ -12,7 +12,9 @@ import numpy as np
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
+from manifuse.columns.run_order import blocks_of, start
 from manifuse.errors import InputError, demand, look_up, warn
+from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.labelled import demand_teachable, groups_of, score_of, warn_of_truth
 from manifuse.evidence.score import Score
 from manifuse.kernels.keys import locate
@@ -20,15 +22,16 @@ from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import is_constant
 from manifuse.machine import libraries_in_one_thread
 from manifuse.run.conclusion import conclude
-from manifuse.run.method import JointDiffusion, with_parameters
+from manifuse.run.method import JointDiffusion, checked_method, with_parameters
 from manifuse.run.preparation import prepare
 from manifuse.run.provenance import Provenance
 from manifuse.run.refinement import Refinement
 from manifuse.tables.frame_reading import ClassColumns
+from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
 from manifuse.tables.scales import Scale
 from manifuse.tables.straightening import straightened_by
-from manifuse.tables.user_tables import FrameColumns
+from manifuse.tables.user_tables import FrameColumns, Labels
 from manifuse.tables.validity import all_alike, warn_of_lacking_classes
 
 
@@ -118,9 +121,7 @@ def refine(
     >>> bool(np.corrcoef(result.predictions, truth)[0, 1] > np.corrcoef(ours.scores, truth)[0, 1])
     True
     """
-    method = JointDiffusion() if method is None else method
-    demand(JointDiffusion, method)
-    method = with_parameters(method, hyperparameters)
+    method = with_parameters(checked_method(method), hyperparameters)
     main, references, labels = FrameColumns(id, score, classes, label, group, drop, scale).read(
         main, references, labels
     )
@@ -184,6 +185,15 @@ def fitted_part(
     if score is None:
         return part, None
     return part, score.at(locate(problem.main.keys[score.rows], part.main.keys)[0])
+
+
+def blocks_of_labels(main: Observations, labels: Labels, score: Score, method: JointDiffusion, seed: int) -> Folds:
+    """Return labels in one fold, in the blocks that `refine` would hold out: groups, runs or regions."""
+    problem, measure = fitted_part(Problem.of(main, (), needed=False), score, method, seed)
+    assert measure is not None, "there are labels"
+    given = prepare(problem, method, measure, seed, Host(), groups_of(labels, problem.main, measure)).given
+    blocks, held = blocks_of(given, measure, start(given)[1].fitted)
+    return Folds(blocks, held, blocks).together()
 
 
 def seed_of(rng: np.random.Generator | int | None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from typing import Any
 
@@ -199,9 +199,8 @@ class Refinement(Saveable):
     def from_record(cls, record: Any) -> Refinement:
         """Read a saved refinement, whose predictions are a NumPy array; see `Saveable.from_record`."""
         values = read_fields(cls, record, omit=NOT_SAVED)
-        fitted_model, accepted = values["fitted_model"], values["evidence"].verdict.accepted
-        refined = fitted_model.fitted if accepted else RefinedScores.unchanged(fitted_model.main)
-        return cls(**values, main=fitted_model.main, refined=refined)
+        provenance = values.pop("provenance")
+        return replace(cls.of(**values, main=values["fitted_model"].main), provenance=provenance)
 
     def apply(
         self,

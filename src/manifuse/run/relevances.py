@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
-from manifuse.columns.imputed import known_at_pairs
 from manifuse.columns.refined_scores import RefinedScores
 from manifuse.columns.scored import HeldOutScores
 from manifuse.columns.worth import worths_by_labels
@@ -45,8 +44,10 @@ def relevance_of(
     """Put together what a run found out about every reference."""
     problem, numbers = prepared.given.problem, list(prepared.given.taking_part)
     entries = []
-    for number, (reference, seen) in enumerate(zip(problem.references, prepared.tuned.evidence, strict=True)):
-        rows, fidelity, weight, reached = reference.main_rows, seen.fidelity, 0.0, 0.0
+    for number, (reference, (aligned, chance)) in enumerate(
+        zip(problem.references, prepared.tuned.aligned, strict=True)
+    ):
+        rows, fidelity, weight, reached = reference.main_rows, float(prepared.tuned.fidelity[number]), 0.0, 0.0
         standing = Standing.LEFT_OUT if reference.name in prepared.method.ignored else Standing.IDLE
         if number in numbers:
             column = numbers.index(number)
@@ -59,8 +60,8 @@ def relevance_of(
             Relevance(
                 name=reference.name,
                 alignment=inner(on_sphere(refined.scores[rows]), on_sphere(reference.paired)),
-                held_out_alignment=seen.alignment,
-                chance_alignment=seen.chance,
+                held_out_alignment=aligned,
+                chance_alignment=chance,
                 fidelity=fidelity,
                 weight=weight,
                 reached=reached,
@@ -87,7 +88,9 @@ def metric_of(prepared: PreparedRun, refined: RefinedScores) -> FloatArray:
     """Alignments of own scores, refined scores and references with each other, at the rows that both know."""
     problem = prepared.given.problem
     ours = np.stack([each.reshape(len(each), -1) for each in (problem.main.scores, refined.scores)], axis=1)
-    pairs = known_at_pairs(problem.references, len(ours), ours.shape[2])
+    pairs = np.full((len(ours), len(problem.references), ours.shape[2]), np.nan)
+    for column, reference in enumerate(problem.references):
+        pairs[reference.main_rows, column] = reference.paired.reshape(-1, ours.shape[2])
     columns = np.concatenate([ours, pairs], axis=1)
     metric, known = np.eye(columns.shape[1]), np.isfinite(columns).all(axis=2)
     for one in range(len(metric)):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from manifuse.columns.refined_scores import LITTLE, RefinedScores
-from manifuse.evidence.agreement import YES
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
@@ -55,11 +54,10 @@ def _of_answers(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("not followed", False, said, REMEDIES.get(asked.answer))
     if reason is Reason.TAUGHT or not evidence.relevance:
         return
-    weak = asked.answer not in YES or asked.answer in (Reason.ASSUMED, Reason.WEAK, Reason.TOLD)
     # Where only units or calibration of own scores are taken, no row follows a reference.
     if evidence.verdict.accepted and reason not in (Reason.UNITS, Reason.CALIBRATED):
         answer = reason if evidence.measured is None else asked.answer
-        yield Finding("answer", not weak, REASONS[answer], REMEDIES.get(answer))
+        yield Finding("answer", asked.answer is Reason.AGREE, REASONS[answer], REMEDIES.get(answer))
     if np.isfinite(asked.gain) and np.isfinite(asked.standard_error):
         better = asked.gain > asked.standard_error
         how = "better" if better else "not measurably better"

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from manifuse.evidence.found import Evidence, Measurement
-from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, Accuracy, Gain, Measure
+from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, UNITS, Accuracy, Gain, Measure
 from manifuse.evidence.reason import Reason
 from manifuse.grid import figures, many
 from manifuse.words.finding import Finding, named
-
-#: What each measure is called.
-MEASURES: dict[Measure, str] = {
-    "accuracy": "ranking accuracy",
-    "rmse": "root mean squared error",
-    "log_loss": "log loss",
-    "class_accuracy": "accuracy",
-}
 
 #: What users can do with references in two lines.
 AVERAGING = "imputing the references and averaging all scores"
@@ -36,7 +28,7 @@ def change_of(evidence: Evidence) -> str:
 
 def _change(accuracy: Accuracy, gain: Gain, *, taken: bool) -> str:
     """Say how one measure changes, or would have changed."""
-    name, gained = MEASURES[accuracy.measure], gain.amount(signed=True)
+    name, gained = UNITS[accuracy.measure].measure, gain.amount(signed=True)
     start, goes = (accuracy.before, "goes") if taken else (accuracy.after, "would go")
     values = start, gain.reached_from(start)
     before, after = (measured_as(accuracy.measure, each) for each in values)

@@ -20,9 +20,8 @@ def test_alignment_over_the_bridge_is_optimistic_and_the_pairs_are_not():
         tuned = choose_bridges(setup)
         arrived = tuned.bridges.arrive(problem.start).references.values
         over += [abs(np.corrcoef(problem.start, column)[0, 1]) for column in arrived.T]
-        evidence = tuned.evidence
-        held += [seen.alignment for seen in evidence]
-        fidelity += [seen.fidelity for seen in evidence]
+        held += [aligned for aligned, _ in tuned.aligned]
+        fidelity += tuned.fidelity.tolist()
     assert np.mean(over) > 0.2
     assert abs(np.mean(held)) < 0.12
     assert np.mean(fidelity) < np.mean(over)

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from manifuse.kernels.order import ranks
 from manifuse_study.ranking.pair_ranges import pairs_within
+from manifuse_study.ranking.ranksvm import ranks
 
 sizes = st.shared(st.integers(1, 25), key="rows")
 labels = sizes.flatmap(lambda n: arrays(np.float64, n, elements=st.integers(-3, 3).map(float)))

@@ -8,8 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
-from manifuse.kernels.order import ranks
-from manifuse_study.ranking.ranksvm import RankSVM, product_with, solve_ranksvm
+from manifuse_study.ranking.ranksvm import RankSVM, product_with, ranks, solve_ranksvm
 from manifuse_study.ranking.selection import best_family, retrain, select_ranker
 
 

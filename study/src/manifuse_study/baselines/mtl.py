@@ -17,9 +17,8 @@ from scipy.linalg import block_diag
 
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.order import ranks
 from manifuse_study.baselines.learned import RefittableLesson
-from manifuse_study.ranking.ranksvm import RankSVM, product_with, solve_ranksvm
+from manifuse_study.ranking.ranksvm import RankSVM, product_with, ranks, solve_ranksvm
 
 #: The grid of MTL¹: factors of Ind's own penalty, pulls in units of it, and scales of the squared distances of the
 #: references from the ranker that the labels alone give. These are 60 cells; the paper's method has 56.

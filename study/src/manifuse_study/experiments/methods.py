@@ -15,7 +15,6 @@ from manifuse.evidence.labelled import score_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
-from manifuse.rivals.imputation import impute
 from manifuse.rivals.own_labels import own_labels
 from manifuse.rivals.smoothing import self_smoothing
 from manifuse.rivals.spreading import spread_labels
@@ -25,6 +24,7 @@ from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
 from manifuse_study.baselines.forest import impute_by_forest
+from manifuse_study.baselines.imputation import impute
 from manifuse_study.baselines.learned import RefittableLesson
 from manifuse_study.baselines.mtl import SharedSpace, mtl1, mtl2
 from manifuse_study.baselines.stacking import stack_by_ranksvm

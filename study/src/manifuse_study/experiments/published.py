@@ -14,7 +14,6 @@ from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.footprint import demand_memory
 from manifuse.diffusion.joint import Path, diffuse
-from manifuse.diffusion.pair_evidence import PairEvidence
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.tuning import TunedBridges, choose_bridges
 from manifuse.errors import InputError
@@ -120,7 +119,7 @@ def run_alone(
     setup = Setup(problem, algorithm, seed, Host() if backend is None else backend)
     demand_memory(setup)
     tuned = choose_bridges(setup)
-    active = active_references(problem, tuned.evidence, algorithm)
+    active = active_references(problem, tuned, algorithm)
     search = None if score is None else LabelSearch(score, problem)
     path = diffuse(problem, tuned.bridges, active, search)
     refined = in_units(problem, path.predictions)
@@ -128,12 +127,13 @@ def run_alone(
     return Alone(problem, tuned, active, path, None if search is None else search.surface, gain)
 
 
-def active_references(problem: Problem, evidence: Sequence[PairEvidence], algorithm: Algorithm1) -> FloatArray:
+def active_references(problem: Problem, tuned: TunedBridges, algorithm: Algorithm1) -> FloatArray:
     """Whether each reference takes part, shape (m,): 0 if it is idle or at chance."""
-    active = np.ones(len(evidence))
-    for number, (reference, seen) in enumerate(zip(problem.references, evidence, strict=True)):
+    active = np.ones(len(problem.references))
+    seen = zip(problem.references, tuned.aligned, tuned.fidelity, strict=True)
+    for number, (reference, (alignment, chance), fidelity) in enumerate(seen):
         # Permuted pairs do as well, in alignment or in fidelity.
-        is_chance = algorithm.ignore_chance and min(abs(seen.alignment), seen.fidelity) <= seen.chance
+        is_chance = algorithm.ignore_chance and min(abs(alignment), fidelity) <= chance
         if reference.is_idle or is_chance:
             active[number] = 0.0
     return active

@@ -47,8 +47,8 @@ def estimate_metrics(
     for task in range(TASKS):
         others = [other for other in range(TASKS) if other != task]
         found = run_alone(algorithm, toy.decoupled[task], [toy.decoupled[other] for other in others], seed=seed)
-        pairs[task, others] = [abs(seen.alignment) for seen in found.tuned.evidence]
-        fidelity[task, others] = [max(seen.fidelity, 0.0) for seen in found.tuned.evidence]
+        pairs[task, others] = [abs(each) for each, _ in found.tuned.aligned]
+        fidelity[task, others] = np.maximum(found.tuned.fidelity, 0.0)
         for metric, predictions in ((first, found.problem.start), (final, found.path.predictions)):
             arrived = found.tuned.bridges.arrive(predictions).references.values
             towards = np.broadcast_to(predictions[:, None], arrived.shape)

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.order import ranks
 from manifuse_study.ranking.pair_ranges import PairRanges, pairs_within
 
 #: ``K @ x`` for vectors (l,) of the training rows.
@@ -150,6 +149,11 @@ class _State:
     def laplacian(self, values: FloatArray) -> FloatArray:
         """``L values`` with the Laplacian of the graph of pairs, shape (l,)."""
         return np.asarray(self.degrees * values - self.inside.sum_lower(values) - self.inside.sum_upper(values))
+
+
+def ranks(labels: FloatArray) -> IndexArray:
+    """Rank graded labels from 0, with equal ranks for equal labels, shape (n,)."""
+    return np.asarray(np.unique(labels, return_inverse=True)[1])
 
 
 def solve_ranksvm(
