@@ -383,7 +383,7 @@ def test_rows_out_of_reach_have_no_support_and_keep_their_place():
         (lambda c: mf.refine(c.main, []), "No reference"),
         (
             lambda c: mf.refine(c.main, c.references, [1, 2]),
-            "list came for the table of labels, but labels or a data frame",
+            "list came for the table of labels, but RankLabels, ClassLabels or a data",
         ),
         (lambda c: mf.refine(c.main.scores, c.references), "ndarray came for main, but Observations or a data"),
         (lambda c: mf.refine(c.main, c.references, method="fast"), "str came where JointDiffusion"),

@@ -104,7 +104,7 @@ class FrameColumns:
         """Columns of labels and groups: those that a table of labels has, or that the user names."""
         there = [] if labels is None else [self.label]
         if labels is not None and not isinstance(labels, RankLabels | ClassLabels):
-            there = columns_in(labels, (), name=LABELS, or_else="labels").columns
+            there = columns_in(labels, (), name=LABELS, or_else="RankLabels, ClassLabels").columns
         named = (self.group, None if self.label == FrameColumns.label else self.label)
         return [name for name in (self.label, self.group or "group") if name in there or name in named]
 
@@ -177,7 +177,7 @@ class FrameColumns:
         """
         if given is None or isinstance(given, RankLabels | ClassLabels):
             return given
-        there = columns_in(given, (), name=LABELS, or_else="labels").columns
+        there = columns_in(given, (), name=LABELS, or_else="RankLabels, ClassLabels").columns
         demand_one_kind(LABELS, there, self.label)
         if {*PAIR} <= {*there}:
             table = columns_in(given, () if self.group is None else (self.group,), name=LABELS)
