@@ -298,7 +298,10 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
 @pytest.mark.parametrize(
     "change, says",
     [
-        ({"labels": "outcome"}, "str came for the table of labels, but RankLabels, ClassLabels or a data frame was expected"),
+        (
+            {"labels": "outcome"},
+            "str came for the table of labels, but RankLabels, ClassLabels or a data frame was expected",
+        ),
         ({"labels": pd.Series([1.0, 2.0]), "main": pd.DataFrame()}, "Series came for the table of labels"),
         (
             {"main": pd.DataFrame({"patient": ["a"], "risk": [np.nan]})},

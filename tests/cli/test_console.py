@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from manifuse.cli.console import once
+from manifuse.cli.console import in_flags, once
 from manifuse.errors import warn
 
 
@@ -17,3 +17,10 @@ def test_a_warning_is_shown_once_for_each_table_whatever_numbers_it_has(name, mo
             for rows in ("6", "1,250", "0.75", "-3", "1.2e-07"):
                 warn("few", f"{name.format(number)} has {rows} rows, of {rows}.")
     assert [each["sentence"] for each in told] == [f"{name.format(number)} has 6 rows, of 6." for number in (1, 2)]
+
+
+def test_a_line_that_breaks_within_a_parameter_breaks_within_its_option():
+    assert in_flags('probabilities, refine with\nscale="probability"; labels') == (
+        'probabilities, say\nscale = "probability" in a config; labels'
+    )
+    assert in_flags('refine with scale="logits"') == 'say scale = "logits" in a config'

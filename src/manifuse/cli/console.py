@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import typer
@@ -42,8 +43,14 @@ VALUED = {
 def in_flags(sentence: str) -> str:
     """Call the parameters that a sentence names in backticks as the command line does, and not what they are of."""
     for said, option in VALUED.items():
-        sentence = re.sub(said.replace(" ", r"\s"), option, sentence)
+        # A line that breaks within the words breaks within those in their place.
+        in_place = partial(_in_place, option=option)
+        sentence = re.sub(said.replace(" ", r"\s"), in_place, sentence)
     return re.sub(r"`(\w+)(?:=[^`]*)?`(?: of `\w+`)?", lambda named: _in_flag(named[1]), sentence)
+
+
+def _in_place(said: re.Match[str], *, option: str) -> str:
+    return option.replace(" ", "\n", 1) if "\n" in said[0] else option
 
 
 def _in_flag(parameter: str) -> str:
