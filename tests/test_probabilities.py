@@ -180,7 +180,11 @@ def test_the_line_that_calibrates_is_the_most_probable_one(rng):
     few = risks_of(GradedRanking(np.arange(2), np.array([0.0, 1.0])), "probability")
     offset, slope = line_of(np.array([[[-1.0], [1.0]]]), few)
     assert offset == pytest.approx(0.0, abs=1e-4)
-    assert 10.0 * np.log(slope) == pytest.approx(2.0 * slope * expit(-slope), abs=1e-3)
+    prior = 10.0 * np.log(slope) / (1.0 + np.log(slope) ** 2 * 10.0 / 6.0)
+    assert prior == pytest.approx(2.0 * slope * expit(-slope), abs=1e-3)
+    # Risks that hardly differ are stretched, where enough labels say so.
+    assert line_of(0.01 * odds[:1, :200, None], score.only(np.arange(200)))[1] == pytest.approx(40.0, rel=0.4)
+    assert line_of(0.01 * odds[:1, :12, None], score.only(np.arange(12)))[1] < 2.0
     for scale, grades in (("score", drawn), ("probability", 2.0 * drawn)):
         assert risks_of(GradedRanking(np.arange(5000), grades), scale) is None
 

@@ -12,7 +12,7 @@ from tests.test_classes import NAMES, draw
 import manifuse as mf
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.scored import HeldOutScores
-from manifuse.evidence.class_score import PRIOR_PRECISION, LogLoss, temperature_of
+from manifuse.evidence.class_score import FREEDOM, PRIOR_PRECISION, LogLoss, temperature_of
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.reason import Reason
 from manifuse.report.refinement_page import page_of
@@ -85,8 +85,13 @@ def test_labels_that_are_all_right_make_rows_as_sure_as_the_prior_allows(labels)
     truth = np.arange(labels) % 2
     log_ratios = classes.log_ratios(np.array([[odds, 0.0], [0.0, odds]])[truth])
     score = LogLoss(np.arange(labels), truth, classes)
+
     # The derivative of the logarithm's loss and its prior, by hand.
-    root = brentq(lambda t: PRIOR_PRECISION * t / labels - odds * np.exp(t) * expit(-odds * np.exp(t)), 0.0, 3.0)
+    def slope(t):
+        prior = PRIOR_PRECISION * t / (1.0 + PRIOR_PRECISION * t**2 / (FREEDOM + 1.0))
+        return prior / labels - odds * np.exp(t) * expit(-odds * np.exp(t))
+
+    root = brentq(slope, 0.0, 3.0)
     assert np.log(temperature_of(log_ratios, score)) == pytest.approx(root, abs=1e-5)
 
 

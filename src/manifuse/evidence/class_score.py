@@ -18,11 +18,11 @@ from manifuse.kernels.sphere import standardise_prediction
 from manifuse.tables.classes import Classes
 from manifuse.tables.scales import Scale
 
-#: Logarithms of temperatures that are searched, and how exactly.
-TEMPERATURES, PRECISION = (-3.0, 3.0), 1e-9
+#: Logarithms of temperatures that are searched, from one to the next and then how exactly.
+TEMPERATURES, PRECISION = np.arange(-3.0, 7.0), 1e-9
 
-#: Inverse variance of the prior of the logarithm of a temperature above 1.
-PRIOR_PRECISION = 10.0
+#: Degrees of freedom of the prior of the logarithm of a temperature above 1 (Student's t), and its precision at 1.
+FREEDOM, PRIOR_PRECISION = 5.0, 10.0
 
 #: Digits after the point to which logarithms of equal probabilities are equal.
 DIGITS = 9
@@ -113,15 +113,26 @@ class LogLoss(Score):
 def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:
     """What log-ratios (..., l, k - 1) are multiplied by, so that the labels are most probable (Guo et al. 2017).
 
-    A logarithm above 0 has a normal prior of mean 0, so that few labels that are all right do not make all rows
-    certain. One below 0 has none, because it makes rows less certain.
+    One above 1 has a prior (`_against`). One below 1 has none, because it makes rows less certain.
     """
-    prior = PRIOR_PRECISION / (2.0 * len(score.rows))
 
     def loss(logarithm: float) -> float:
-        return prior * max(logarithm, 0.0) ** 2 - float(score.log_likelihoods(np.exp(logarithm) * log_ratios).mean())
+        unlikely = -float(score.log_likelihoods(np.exp(logarithm) * log_ratios).mean())
+        return unlikely + _against(logarithm) / len(score.rows)
 
-    return float(np.exp(minimize_scalar(loss, bounds=TEMPERATURES, method="bounded", options={"xatol": PRECISION}).x))
+    near = min(TEMPERATURES, key=loss)
+    bounds = max(near - 1.0, TEMPERATURES[0]), min(near + 1.0, TEMPERATURES[-1])
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": PRECISION}).x))
+
+
+def _against(logarithm: float) -> float:
+    """What the prior of a logarithm of a temperature or slope above 0 has against it; nothing below 0.
+
+    It keeps few labels that are all right from making all rows certain. Its tails are heavy, because a classifier may
+    also be unsure throughout; its probabilities then say little until they are stretched far.
+    """
+    square = PRIOR_PRECISION * max(logarithm, 0.0) ** 2
+    return (FREEDOM + 1.0) / 2.0 * float(np.log1p(square / (FREEDOM + 1.0)))
 
 
 def risks_of(score: Score, scale: Scale) -> LogLoss | None:
@@ -134,16 +145,18 @@ def risks_of(score: Score, scale: Scale) -> LogLoss | None:
 def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:
     """Offset and slope of the line that calibrates log-odds (r, l, 1) of labelled rows in r trials (Platt 1999).
 
-    Offset and logarithm of the slope have a prior of mean 0 and variance 1, so that few labels change little. That of
-    a slope above 1 has the smaller variance of a temperature.
+    Offset and logarithm of the slope have a prior of mean 0 and variance 1, so that few labels change little. A slope
+    above 1 has that of a temperature (`_against`).
     """
 
     def loss(line: FloatArray) -> float:
-        calibrated = line[0] + np.exp(line[1]) * log_odds
-        precisions = np.array([1.0, PRIOR_PRECISION if line[1] > 0 else 1.0])
-        return float(precisions @ line**2 / 2.0 - risks.log_likelihoods(calibrated).mean(axis=0).sum())
+        offset, logarithm = line
+        unlikely = -risks.log_likelihoods(offset + np.exp(logarithm) * log_odds).mean(axis=0).sum()
+        return float(unlikely + (offset**2 + min(logarithm, 0.0) ** 2) / 2.0 + _against(logarithm))
 
-    offset, logarithm = minimize(loss, np.zeros(2), bounds=(OFFSETS, TEMPERATURES)).x
+    starts = np.column_stack([np.zeros_like(TEMPERATURES), TEMPERATURES])
+    bounds = (OFFSETS, (TEMPERATURES[0], TEMPERATURES[-1]))
+    offset, logarithm = minimize(loss, min(starts, key=loss), bounds=bounds).x
     return float(offset), float(np.exp(logarithm))
 
 
