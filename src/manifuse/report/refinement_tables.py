@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from manifuse.columns.diffused import ROUNDS_ALONE
-from manifuse.columns.refined_scores import LITTLE
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.gain import UNITS
@@ -20,7 +19,7 @@ from manifuse.run.method import parameters_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.words.finding import named
-from manifuse.words.label_findings import AVERAGING, measured_as
+from manifuse.words.label_findings import measured_as
 from manifuse.words.reasons import STANDINGS
 
 
@@ -67,8 +66,6 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
         what = "gain" if taken else "gain of the refinement that was not taken"
         facts[what] = result.gain.amount(signed=True)
         facts["labelled rows"] = f"{result.gain.rows:,}"
-    if measured is not None and measured.averaged is not None:
-        facts[f"gain by {AVERAGING}"] = measured.averaged[0].amount(signed=True)
     if result.worth is not None:
         facts[f"worth of all references together, {result.worth.unit.words}"] = result.worth.amount(signed=True)
     facts["rows"] = f"{len(shift.keys):,}"
@@ -78,8 +75,6 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
         facts["scores that count by their order, because a few are far from the others"] = named(by_order)
     if result.accepted:
         facts |= shift.facts
-        if result.weights.any():
-            facts[f"rows with hardly any evidence (support below {LITTLE})"] = f"{result.refined.little_support:,}"
     if isinstance(shift, Shift) and shift.uncertainty is not None:
         middle, least, most = (figures(float(each(shift.uncertainty)), 3) for each in (np.median, np.min, np.max))
         facts["standard error of a refined score, median"] = f"{middle} (from {least} to {most})"

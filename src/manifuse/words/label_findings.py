@@ -10,9 +10,6 @@ from manifuse.evidence.reason import Reason
 from manifuse.grid import figures, many
 from manifuse.words.finding import Finding, named
 
-#: What users can do with references in two lines.
-AVERAGING = "imputing the references and averaging all scores"
-
 
 def change_of(evidence: Evidence) -> str:
     """Say what a refinement with labels changes on them, or would have changed: from, to, and by how much."""
@@ -128,7 +125,8 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
     how = f"{are} behind it" if ahead.is_loss else "cannot be told apart from it"
     how = f"{are} ahead of it" if ahead.is_certain else how
     where = "" if measured.at_pairs is None else ", judged as if no reference knew them"
-    said = f"On all {many(gain.rows, 'labelled row')}{where}, {AVERAGING} gains {gain.amount(signed=True)}"
+    said = f"On all {many(gain.rows, 'labelled row')}{where}, imputing the references and averaging all scores gains"
+    said = f"{said} {gain.amount(signed=True)}"
     said = f"{said}; {who} {how} ({ahead.amount(signed=True)})"
     advice = ", so measure both with `compare`" if ahead.is_loss else ""
     yield Finding("averaging", ahead.is_certain, f"{said}{advice}.")
