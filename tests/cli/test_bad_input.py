@@ -419,6 +419,16 @@ CASES = {
         [],
         "(numbers have a decimal point, and nothing between thousands)",
     ),
+    "what only a config says": (
+        {},
+        ["--scale", "probability"],
+        "There is no option --scale; set scale at the top of a TOML file, and give that with --config.",
+    ),
+    "a hyperparameter as an option": (
+        {},
+        ["--neighbours", "5"],
+        "set neighbours in the table [method.diffusion] of a TOML file, and give that with --config.",
+    ),
     "labels as a reference": (
         {"l.csv": frame(LABELS)},
         ["--reference", "l.csv"],

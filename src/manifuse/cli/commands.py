@@ -34,6 +34,14 @@ def parsing() -> Iterator[None]:
         if not said:  # It is the help.
             raise
         command = "manifuse" if context is None else context.command_path
+        key = getattr(refused, "option_name", "").lstrip("-").replace("-", "_")
+        if context is not None and any(each.name == "config" for each in context.command.params):
+            from manifuse.cli.config import place_of
+
+            if place := place_of(key):
+                raise InputError(
+                    f"There is no option --{key}; set {key} {place} of a TOML file, and give that with --config."
+                )
         raise InputError(f"{said.rstrip('.')}; see '{command} --help'.") from None
 
 

@@ -110,6 +110,15 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     return given
 
 
+def place_of(key: str) -> str | None:
+    """Where in a config a key stands, for messages; None if it has no such key."""
+    if key in DIFFUSION:
+        return "in the table [method.diffusion]"
+    if key in METHOD:
+        return "in the table [method]"
+    return "at the top" if key in config_keys(RefineOptions) else None
+
+
 def _method_in(table: dict[str, Any], path: Path, above: Collection[str]) -> dict[str, Any]:
     """Read the table of hyperparameters, and in it that of the diffusion; the latter as ``diffusion__*``."""
     inner = table.pop("diffusion", {})
