@@ -41,7 +41,7 @@ def parsing() -> Iterator[None]:
             if place := place_of(key):
                 raise InputError(
                     f"There is no option --{key}; set {key} {place} of a TOML file, and give that with --config."
-                )
+                ) from None
         raise InputError(f"{said.rstrip('.')}; see '{command} --help'.") from None
 
 
