@@ -110,8 +110,8 @@ def test_a_config_has_what_options_lack(files, monkeypatch):
     "difference, said",
     [
         (0.0, "level with refine."),
-        (-2.0, "2 ± 0.5 ahead of refine."),
-        (0.9, "0.9 ± 0.5 behind refine; that could be chance."),
+        (-2.0, "2.000 ± 0.500 ahead of refine."),
+        (0.9, "0.900 ± 0.500 behind refine; that could be chance."),
     ],
 )
 def test_the_best_of_the_others_is_named(difference, said):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from inspect import getdoc
 from pathlib import Path
@@ -12,7 +13,7 @@ from manifuse.cli.config import method_of, read_options
 from manifuse.cli.refine_command import read_problem
 from manifuse.cli.refine_options import GivenOptions, RefineOptions
 from manifuse.errors import InputError
-from manifuse.grid import Grid, figures
+from manifuse.grid import Grid
 from manifuse.words.wording import fill
 
 #: See `note_on_pairs`.
@@ -44,12 +45,12 @@ def grid_of(rows: list[dict[str, Any]]) -> Grid:
     """The rows as a table, accuracies in points, and errors of a regression in units of the labels."""
     in_points, has_losses = "accuracy" in rows[0], "log_loss" in rows[0]
     head = ("accuracy", "minus refine, points") if in_points else ("rmse", "minus refine")
-    lines = []
+    lines, decimals = [], _decimals(rows)
     for row in rows:
-        measure = f"{row['accuracy']:.1%}" if in_points else figures(row["rmse"], 4)
+        measure = f"{row['accuracy']:.1%}" if in_points else f"{row['rmse']:,.{decimals}f}"
         sign = "+" if row["minus_refine"] >= 0 else "-"
         loss = [f"{row['log_loss']:.3f}"] if has_losses else []
-        lines.append((row["method"], measure, f"{sign}{_size(row)}", *loss))
+        lines.append((row["method"], measure, f"{sign}{_size(row, decimals)}", *loss))
     return Grid(("method", *head, *(["log loss"] if has_losses else [])), tuple(lines))
 
 
@@ -75,16 +76,20 @@ def best_of_others(rows: list[dict[str, Any]]) -> str:
     said = f"The best of the others is {best['method']},"
     if best["minus_refine"] == 0:
         return f"{said} level with refine."
-    where = (
-        f"{_size(best)}{' points' if 'accuracy' in best else ''} {'ahead of' if rows[0] is best else 'behind'} refine"
-    )
+    by = f"{_size(best, _decimals(rows))}{' points' if 'accuracy' in best else ''}"
+    where = f"{by} {'ahead of' if rows[0] is best else 'behind'} refine"
     is_chance = abs(best["minus_refine"]) < 2 * best["standard_error"]
     return f"{said} {where}{'; that could be chance' if is_chance else ''}."
 
 
-def _size(row: dict[str, Any]) -> str:
+def _decimals(rows: list[dict[str, Any]]) -> int:
+    """Digits after the point: one in points, and of a regression so many that the largest error has four digits."""
+    largest = max(row.get("rmse", 0.0) for row in rows)
+    return max(0, 3 - math.floor(math.log10(largest))) if largest > 0 else 1
+
+
+def _size(row: dict[str, Any], decimals: int) -> str:
     """How far a method is from `refine`, and the standard error, in points or in units of the labels."""
-    size, error = abs(row["minus_refine"]), row["standard_error"]
-    if "accuracy" in row:
-        return f"{100 * size:.1f} ± {100 * error:.1f}"
-    return f"{figures(size, 3)} ± {figures(error, 2)}"
+    scale = 100.0 if "accuracy" in row else 1.0
+    size, error = (f"{scale * each:,.{decimals}f}" for each in (abs(row["minus_refine"]), row["standard_error"]))
+    return f"{size} ± {error}"
