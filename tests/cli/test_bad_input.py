@@ -419,6 +419,11 @@ CASES = {
         [],
         "(numbers have a decimal point, and nothing between thousands)",
     ),
+    "a second table without its option": (
+        {},
+        ["reference.csv"],
+        "Got unexpected extra argument(s) (reference.csv); give further tables with --reference; see",
+    ),
     "what only a config says": (
         {},
         ["--scale", "probability"],

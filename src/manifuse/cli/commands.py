@@ -35,7 +35,10 @@ def parsing() -> Iterator[None]:
             raise
         command = "manifuse" if context is None else context.command_path
         key = getattr(refused, "option_name", "").lstrip("-").replace("-", "_")
-        if context is not None and any(each.name == "config" for each in context.command.params):
+        names = [] if context is None else [each.name for each in context.command.params]
+        if "reference" in names and "extra argument" in said:
+            said = f"{said.rstrip('.')}; give further tables with --reference"
+        if "config" in names:
             from manifuse.cli.config import place_of
 
             if place := place_of(key):
