@@ -185,6 +185,10 @@ def test_the_line_that_calibrates_is_the_most_probable_one(rng):
     # Risks that hardly differ are stretched, where enough labels say so.
     assert line_of(0.01 * odds[:1, :200, None], score.only(np.arange(200)))[1] == pytest.approx(40.0, rel=0.4)
     assert line_of(0.01 * odds[:1, :12, None], score.only(np.arange(12)))[1] < 2.0
+    # They may all be small.
+    offset, slope = line_of(0.01 * odds[:1, :200, None] - 1.4, score.only(np.arange(200)))
+    assert slope == pytest.approx(40.0, rel=0.4)
+    assert offset - 1.4 * slope == pytest.approx(0.7, abs=0.5)
     for scale, grades in (("score", drawn), ("probability", 2.0 * drawn)):
         assert risks_of(GradedRanking(np.arange(5000), grades), scale) is None
 

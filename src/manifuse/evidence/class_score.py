@@ -145,19 +145,28 @@ def risks_of(score: Score, scale: Scale) -> LogLoss | None:
 def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:
     """Offset and slope of the line that calibrates log-odds (r, l, 1) of labelled rows in r trials (Platt 1999).
 
-    Offset and logarithm of the slope have a prior of mean 0 and variance 1, so that few labels change little. A slope
-    above 1 has that of a temperature (`_against`).
+    A slope below 1 shrinks log-odds towards 0, and one above 1 stretches them about their mean, because risks that
+    hardly differ may all be small. The logarithm of a slope below 1, and how far the line is moved, have a prior of
+    mean 0 and variance 1, so that few labels change little. A slope above 1 has that of a temperature (`_against`).
     """
+    mean = float(log_odds.mean())
+
+    def line_at(moved: float, logarithm: float) -> tuple[float, float]:
+        slope = float(np.exp(logarithm))
+        return moved + (mean * (1.0 - slope) if slope > 1 else 0.0), slope
 
     def loss(line: FloatArray) -> float:
-        offset, logarithm = line
-        unlikely = -risks.log_likelihoods(offset + np.exp(logarithm) * log_odds).mean(axis=0).sum()
-        return float(unlikely + (offset**2 + min(logarithm, 0.0) ** 2) / 2.0 + _against(logarithm))
+        moved, logarithm = line
+        offset, slope = line_at(moved, logarithm)
+        unlikely = -risks.log_likelihoods(offset + slope * log_odds).mean(axis=0).sum()
+        return float(unlikely + (moved**2 + min(logarithm, 0.0) ** 2) / 2.0 + _against(logarithm))
 
-    starts = np.column_stack([np.zeros_like(TEMPERATURES), TEMPERATURES])
-    bounds = (OFFSETS, (TEMPERATURES[0], TEMPERATURES[-1]))
-    offset, logarithm = minimize(loss, min(starts, key=loss), bounds=bounds).x
-    return float(offset), float(np.exp(logarithm))
+    # In each half the loss is smooth; where they meet it has an edge.
+    found = []
+    for half in (TEMPERATURES[TEMPERATURES <= 0], TEMPERATURES[TEMPERATURES >= 0]):
+        starts = np.column_stack([np.zeros_like(half), half])
+        found.append(minimize(loss, min(starts, key=loss), bounds=(OFFSETS, (half[0], half[-1]))))
+    return line_at(*min(found, key=lambda each: each.fun).x)
 
 
 def calibrated_without(
