@@ -217,6 +217,15 @@ def test_a_duplicate_of_the_main_predictor_does_no_harm(labelled):
     assert again.weights[2] == 0.0
 
 
+def test_three_rows_that_agree_by_chance_are_no_copy():
+    main, other = (
+        mf.Observations(scores, ids=list("abc"), name="main") for scores in ([0.0, 1.0, 2.0], [0.0, 1.0, 2.01])
+    )
+    with pytest.warns(mf.ManifuseWarning, match="shares only 3 ids"):
+        result = mf.refine(main, [remade(other, name="other")], rng=0)
+    assert result.relevance[0].standing is not Standing.IDLE
+
+
 @pytest.mark.parametrize("rows, decimals", [(9, None), (40, None), (40, 3)])
 def test_a_copy_of_a_part_of_the_main_table_does_no_harm(rows, decimals):
     """With nine rows it may be chance that all are alike, so the copy counts as a reference."""
