@@ -88,10 +88,6 @@ class Alone:
     def uncertainty(self):
         return None
 
-    @property
-    def relevance(self):
-        return self.tuned.aligned
-
     def apply_in_full(self, new):
         return self.fitted_model.refine(new)
 

@@ -400,6 +400,7 @@ def test_rows_out_of_reach_have_no_support_and_keep_their_place():
         (lambda c: mf.refine(c.main, c.references, rng="0"), "a whole number or"),
         (lambda c: mf.refine(c.main, c.references, rng=0).apply(c.main.scores), "ndarray came for the frame"),
         (lambda c: mf.refine(c.main, [c.references[0]] * 2), "have the same scores of the same rows"),
+        (lambda c: mf.refine(c.main, [remade(each, name="theirs") for each in c.references]), "name of its own"),
         (lambda c: mf.refine(remade(c.main, predictions=np.ones(40)), c.references), "All scores of main are equal"),
         (lambda c: mf.refine(c.main, [remade(c.references[0], ids=range(40))]), "shares 0 of its 40 ids"),
         (

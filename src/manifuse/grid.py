@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Self
@@ -19,8 +19,8 @@ ABSENT = "—"
 #: Rows and columns of a large table that a notebook shows.
 SHOWN = 5
 
-#: The width of printed tables, in characters, and the longest words that never break there.
-WIDTH, WHOLE = 80, 12
+#: The width of printed tables, in characters.
+WIDTH = 80
 
 
 class StrongText(str):
@@ -42,6 +42,11 @@ def figures(value: float, digits: int) -> str:
 def told_apart(names: Iterable[str]) -> str:
     """Join names by commas; a name that has commas or outer blanks stands in quotes."""
     return ", ".join(repr(name) if "," in name or name != name.strip() else name for name in names)
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Join the first names by commas, with dots if there are more."""
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 @dataclass(frozen=True)
@@ -72,11 +77,7 @@ def as_text(grid: Grid) -> str:
     Only names in the first column break, and names of columns at their last underscore.
     """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    first, *others = zip(grid.head, *grid.body, *grid.foot, strict=True)
-    # Words of common length stay whole where the numbers leave room.
-    widest = max((len(word) for text in first for word in text.split() if len(word) <= WHOLE), default=0)
-    left = WIDTH - sum(2 + max(len(part) for text in each for part in text.split("_")) for each in others)
-    table.add_column(Text(grid.head[0]), overflow="fold", min_width=max(len(grid.head[0]), min(widest, left)))
+    table.add_column(Text(grid.head[0]), overflow="fold", min_width=len(grid.head[0]))
     for name in grid.head[1:]:
         table.add_column(_broken(name), justify="right", no_wrap=True)
     _fill(table, grid)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import manifuse as mf
 from manifuse.cli.app import app, main
-from manifuse.cli.compare_command import best_of_others, meanings_of, note_on_pairs
+from manifuse.cli.compare_command import best_of_others, grid_of, meanings_of, note_on_pairs
 from manifuse.rivals import comparison
 
 
@@ -122,6 +122,8 @@ def test_the_best_of_the_others_is_named(difference, said):
     ]
     rows.sort(key=lambda row: row["rmse"])
     assert best_of_others(rows) == f"The best of the others is alone, {said}"
+    # One number of decimals in a column.
+    assert {len(line[1].partition(".")[2]) for line in grid_of(rows).body} == {3}
 
 
 @pytest.mark.parametrize(

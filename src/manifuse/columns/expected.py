@@ -50,8 +50,7 @@ class Expected(Column):
     def measured(cls, rows: View, pulls: FloatArray, covered: CoveredClasses | None = None) -> Self:
         """Return the column whose means and level are those of some rows."""
         means = rows["references"].mean(axis=0)
-        pulled = rows["own"] + np.einsum("qmc,m->qc", rows["references"] - means, pulls)
-        return cls(pulls, means, Level.of(pulled), covered)
+        return cls(pulls, means, Level.of(_pulled(rows["own"], rows["references"] - means, pulls)), covered)
 
     def at(self, rows: View) -> FloatArray:
         """Add own scores and references; see `Column.at`."""
@@ -63,5 +62,10 @@ class Expected(Column):
         return rows.with_column(name, self.at(rows)).with_column("imputed expected", imputed)
 
     def _from(self, own: FloatArray, references: FloatArray) -> FloatArray:
-        values = self.level.apply(own + np.einsum("qmc,m->qc", references - self.means, self.pulls))
+        values = self.level.apply(_pulled(own, references - self.means, self.pulls))
         return values if self.covered is None else self.covered.keep_others(values, own, self.pulls)
+
+
+def _pulled(own: FloatArray, references: FloatArray, pulls: FloatArray) -> FloatArray:
+    """Own scores (q, c), and centred scores of references (q, m, c) times their pulls (m,)."""
+    return np.asarray(own + np.einsum("qmc,m->qc", references, pulls))

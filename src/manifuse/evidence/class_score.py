@@ -18,10 +18,10 @@ from manifuse.kernels.sphere import standardise_prediction
 from manifuse.tables.classes import Classes
 from manifuse.tables.scales import Scale
 
-#: Logarithms of temperatures that are searched, from one to the next and then how exactly.
+#: Logarithms of temperatures that are tried first, and how exactly the best between them is then found.
 TEMPERATURES, PRECISION = np.arange(-3.0, 7.0), 1e-9
 
-#: Degrees of freedom of the prior of the logarithm of a temperature above 1 (Student's t), and its precision at 1.
+#: Degrees of freedom of the prior of the logarithm of a temperature above 1 (Student's t), and its precision near 0.
 FREEDOM, PRIOR_PRECISION = 5.0, 10.0
 
 #: Digits after the point to which logarithms of equal probabilities are equal.
@@ -128,8 +128,8 @@ def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:
 def _against(logarithm: float) -> float:
     """What the prior of a logarithm of a temperature or slope above 0 has against it; nothing below 0.
 
-    It keeps few labels that are all right from making all rows certain. Its tails are heavy, because a classifier may
-    also be unsure throughout; its probabilities then say little until they are stretched far.
+    It keeps few labels that are all right from making all rows certain. Its tails are heavy, because probabilities of
+    a good classifier may all be nearly the same; they must be stretched far to say what it knows.
     """
     square = PRIOR_PRECISION * max(logarithm, 0.0) ** 2
     return (FREEDOM + 1.0) / 2.0 * float(np.log1p(square / (FREEDOM + 1.0)))

@@ -36,15 +36,15 @@ class Unit(NamedTuple):
         What follows the numbers.
     words : str
         Its name in a sentence.
-    measure : str
-        The name of what is gained.
+    what : str
+        What is measured, in words.
     """
 
     factor: float
     digits: int | None
     suffix: str
     words: str
-    measure: str
+    what: str
 
 
 #: Standard errors of a regression from the first number on, and below the other, are told without powers of ten.

@@ -14,7 +14,7 @@ from manifuse.evidence.class_score import LogLoss, risks_of
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
-from manifuse.grid import many
+from manifuse.grid import first_of, many
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.rows import inverse_order
@@ -22,6 +22,9 @@ from manifuse.tables.drawing_order import order_of
 from manifuse.tables.far_values import warn_of_far
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
+
+#: Classes that a message names.
+NAMED = 3
 
 #: A feature that says all labels of so many rows, of which so many have not the commonest label, may be the truth.
 SAID, OTHERS_SAID = 20, 3
@@ -92,14 +95,14 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
     if strange.any():
         names = sorted(set(labels.names[strange].tolist()))
         of = "1 label is of a class" if strange.sum() == 1 else f"{strange.sum()} labels are of classes"
-        said = f"{of} that {main.name} does not have ({_first(names)})"
+        said = f"{of} that {main.name} does not have ({first_of(names, NAMED)})"
         they = "it is" if strange.sum() == 1 else "they are"
         alike = {_folded(name): name for name in main.classes.names}
         meant = next((each for each in names if _folded(each) in alike), None)
         if meant is not None:
             raise InputError(f"{said}, but it has {alike[_folded(meant)]!r}, and {meant!r} came; write them alike.")
         if not usable.any():
-            raise InputError(f"{said}; name them as it does ({_first(main.classes.names)}).")
+            raise InputError(f"{said}; name them as it does ({first_of(main.classes.names, NAMED)}).")
         warn("unusable_labels", f"{said}; {they} left out, and no accuracy counts these rows.")
     if len(set(places[usable].tolist())) < 2:
         raise InputError("The labels that can be used are all of one class; give labels of two or more.")
@@ -139,11 +142,6 @@ def warn_of_truth(score: Score, main: Observations) -> None:
                 f"The feature {which} of {main.name} says the label of all {len(truth):,} labelled rows; if it is not "
                 "known before the truth is, leave it out (`drop`).",
             )
-
-
-def _first(names: Sequence[str]) -> str:
-    """The first three names, and dots if there are more."""
-    return ", ".join([*names[:3], *(["..."] if len(names) > 3 else [])])
 
 
 def _folded(name: str) -> str:

@@ -109,7 +109,7 @@ def _tiles(exploration: Exploration, result: Refinement, opened: Refinement | No
 
 def _measured(found: Accuracy, where: str) -> Tile:
     before, after = (measured_as(found.measure, each) for each in (found.before, found.after))
-    return {"from": before, "number": after, "what": f"{UNITS[found.measure].measure} {where}"}
+    return {"from": before, "number": after, "what": f"{UNITS[found.measure].what} {where}"}
 
 
 def _on_held_back(exploration: Exploration, result: Refinement) -> Accuracy | None:
@@ -138,7 +138,7 @@ def _lost(exploration: Exploration, result: Refinement, opened: Refinement | Non
     if now is None or then is None:
         return []
     here, there = (measured_as(now.measure, each.after) for each in (now, then))
-    measured = f"the {UNITS[now.measure].measure} on rows held back is {here}, and was {there}"
+    measured = f"the {UNITS[now.measure].what} on rows held back is {here}, and was {there}"
     return [f"Compared with the page as it opened, {measured}."]
 
 

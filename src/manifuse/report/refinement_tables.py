@@ -54,7 +54,7 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
     for each in filter(None, (result.accuracy, result.log_loss)):
         for when, value in (("before", each.before), ("after", each.after)):
             said = measured_as(each.measure, value, more=1)
-            facts[f"{UNITS[each.measure].measure} on the labels, {when}"] = said
+            facts[f"{UNITS[each.measure].what} on the labels, {when}"] = said
     measured = result.evidence.measured
     if measured is not None and measured.by_class is not None:
         before, after = measured.by_class.brier

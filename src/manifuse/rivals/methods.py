@@ -172,7 +172,6 @@ def imputed_scores(main: Observations, references: Sequence[Observations], seed:
         raise InputError("No references came, but this rival needs their scores; give some.")
     if main.classes is not None:
         return imputed_logarithms(main, references, seed)
-    demand_rows(main, *references)
     problem = Problem.of(main, tuple(references))
     columns = [imputed_column(main, each.name, each.main_rows, each.paired, seed) for each in problem.references]
     return np.column_stack([main.scores, *columns])

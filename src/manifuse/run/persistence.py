@@ -123,14 +123,15 @@ def load(path: Path | str) -> Refinement:
     nowhere.npz is not there; check the name.
     """
     path = Path(path_of(path))
+    another = f"{path} is not a saved refinement; give a file that manifuse saved."
     if path.is_file() and not is_zipfile(path):
-        raise InputError(f"{path} is not a saved refinement; give a file that manifuse saved.")
+        raise InputError(another)
     arrays = read_archive(path)
     try:
         plain = json.loads(bytes(arrays["plain"]))
         written = plain["format"]
     except (KeyError, ValueError, TypeError, RecursionError):
-        raise InputError(f"{path} is not a saved refinement; give a file that manifuse saved.") from None
+        raise InputError(another) from None
     if written != FORMAT:
         raise InputError(
             f"{path} has the format {written!r}, but this version reads {FORMAT}; use the version that wrote it."

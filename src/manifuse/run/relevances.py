@@ -44,10 +44,10 @@ def relevance_of(
     """Put together what a run found out about every reference."""
     problem, numbers = prepared.given.problem, list(prepared.given.taking_part)
     entries = []
-    for number, (reference, (aligned, chance)) in enumerate(
-        zip(problem.references, prepared.tuned.aligned, strict=True)
-    ):
-        rows, fidelity, weight, reached = reference.main_rows, float(prepared.tuned.fidelity[number]), 0.0, 0.0
+    tuned = prepared.tuned
+    seen = zip(problem.references, tuned.aligned, tuned.fidelity.tolist(), strict=True)
+    for number, (reference, (aligned, chance), fidelity) in enumerate(seen):
+        rows, weight, reached = reference.main_rows, 0.0, 0.0
         standing = Standing.LEFT_OUT if reference.name in prepared.method.ignored else Standing.IDLE
         if number in numbers:
             column = numbers.index(number)

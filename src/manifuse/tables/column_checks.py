@@ -23,7 +23,7 @@ Columns = dict[str, NDArray[Any]]
 MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", ".")
 
 #: A number with a decimal comma, or with commas between thousands.
-DECIMAL_COMMA = re.compile(r"\s*[+-]?\d[\d,.]*,\d+(\.\d*)?(e[+-]?\d+)?\s*", re.IGNORECASE)
+WITH_COMMA = re.compile(r"\s*[+-]?\d[\d,.]*,\d+(\.\d*)?(e[+-]?\d+)?\s*", re.IGNORECASE)
 
 #: A date, year first as ISO 8601 writes it, or last; perhaps with a time.
 DATE = re.compile(r"(\d{4}-\d\d-\d\d|\d\d?[./-]\d\d?[./-]\d{4})([T ].*)?")
@@ -161,7 +161,7 @@ def demand_numbers(
         shown = " ".join(reprlib.repr(sample).split())  # arrays in a column print over several lines
         remedy = (
             " (numbers have a decimal point, and nothing between thousands)"
-            if isinstance(sample, str) and DECIMAL_COMMA.fullmatch(sample)
+            if isinstance(sample, str) and WITH_COMMA.fullmatch(sample)
             else ", give dates as days since one of them, or leave it out with `drop`"
             if is_feature and isinstance(sample, str) and DATE.fullmatch(sample)
             else ", and leave cells of missing values empty"

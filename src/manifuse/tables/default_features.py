@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from manifuse.errors import InputError, warn
+from manifuse.grid import first_of
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.tables.feature_names import MOST, warn_of_names
 from manifuse.tables.scales import ROUNDED
@@ -127,7 +128,7 @@ def demand_no_classes(table: TableHead, features: Sequence[str], score: str, cal
     found = _summing_to(1.0 - rows[:, 0], rows[:, places], margin)
     if len(found):
         columns = [names[place - 1] for place in places[found]]
-        shown = ", ".join(map(repr, columns[:MOST])) + (", ..." if len(columns) > MOST else "")
+        shown = first_of([*map(repr, columns)], MOST)
         raise InputError(
             f"In {table.name}, {called!r} sums to 1 with {shown} in every row, as probabilities of classes do; "
             f"{remedy.format(columns=_expression_of([called, *columns], [called, *names]))}."

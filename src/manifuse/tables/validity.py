@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from manifuse.errors import InputError, warn
-from manifuse.grid import many
+from manifuse.grid import first_of, many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
 from manifuse.tables.containers import name_rows
@@ -81,7 +81,7 @@ def warn_of_lacking_classes(main: Observations, references: Sequence[Observation
             continue
         lacking = [name for name in main.classes.names if name not in reference.classes.names]
         if 0 < len(lacking) < len(main.classes):
-            shown = ", ".join(lacking[:MOST]) + (", ..." if len(lacking) > MOST else "")
+            shown = first_of(lacking, MOST)
             missing = "is missing" if len(lacking) == 1 else "are missing"
             warn(
                 "lacking_classes",
@@ -159,4 +159,4 @@ def _not_finite(values: FloatArray, names: Sequence[str], beside: int | None = N
     """The columns of values (n, d) that are not all finite, ``beside`` one, the worst first; empty if none are."""
     counts = np.count_nonzero(~np.isfinite(values), axis=0)
     bad = [names[place] for place in np.argsort(-counts, kind="stable") if counts[place] and place != beside]
-    return f" ({', '.join(bad[:MOST])}{', ...' if len(bad) > MOST else ''})" if bad else ""
+    return f" ({first_of(bad, MOST)})" if bad else ""

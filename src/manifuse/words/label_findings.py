@@ -25,7 +25,7 @@ def change_of(evidence: Evidence) -> str:
 
 def _change(accuracy: Accuracy, gain: Gain, *, taken: bool) -> str:
     """Say how one measure changes, or would have changed."""
-    name, gained = UNITS[accuracy.measure].measure, gain.amount(signed=True)
+    name, gained = UNITS[accuracy.measure].what, gain.amount(signed=True)
     start, goes = (accuracy.before, "goes") if taken else (accuracy.after, "would go")
     values = start, gain.reached_from(start)
     before, after = (measured_as(accuracy.measure, each) for each in values)
