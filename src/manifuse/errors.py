@@ -3,7 +3,7 @@
 - ManifuseError: catch this one to catch them all
     - InputError: the input cannot be used; the message says what came, what was expected, what to do
         - MissingExtraError: an optional dependency is needed; the message says how to install it
-    - OutputError: results cannot be computed to the end or written: a full disk, a lost process
+    - OutputError: results cannot be computed to the end, because the workers of a cluster are lost
 - ManifuseWarning: the run goes on, but the user should know something
 """
 
@@ -64,7 +64,7 @@ class MissingExtraError(InputError):
 
 
 class OutputError(ManifuseError):
-    """Results that cannot be computed to the end or written, as on a full disk or when a process is lost.
+    """Results that cannot be computed to the end, because the workers of a cluster are lost.
 
     Results that were written before are complete.
     """

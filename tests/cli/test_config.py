@@ -28,7 +28,7 @@ REFUSED = [
     ('reference = "theirs.csv"', "but a list of texts was expected"),
     ("reference = [1]", "but a list of texts was expected"),
     ("seed = true", "but a whole number was expected"),
-    ("seed = -1", "seed must be 0 or more"),
+    ("seed = -1", "a whole number of at least 0 was expected"),
     (
         "[method.diffusion]\nneighbors = 3",
         "no hyperparameter in run.toml named 'neighbors'; did you mean 'neighbours'",

@@ -99,13 +99,10 @@ def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreemen
     """Whether the graph is worth something, by what neither smoothing nor bridges have seen.
 
     If references are followed, the graph must carry them, and the pairs must show the rest, or labels must surely be
-    better predicted by smoothed own scores. If none is followed, labels decide. Without features, the graph is all
-    there is.
+    better predicted by smoothed own scores. If none is followed, labels decide.
     """
     if "smoothed" not in known.fitted.columns:
         return False
-    if given.problem.main.table is None:
-        return True
     if not agreement.is_followed:
         return labels_like_smoothing(given, known.fitted)
     if not graph_carries_references(given, known, agreement):

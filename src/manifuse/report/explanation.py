@@ -134,8 +134,7 @@ def explain(
             "distance": f"{near.distances[each]:.2f}",
             "before": before.at(each),
             "after": after.at(each),
-            # Of references, or of labels.
-            **({"theirs": theirs} if names or labels is not None else {}),
+            **({"theirs" if labels is None else "theirs, or label": theirs} if names or labels is not None else {}),
         }
 
     sentences = [shift_of(result).moved(place), *_on_the_way(result, place, before, after)]

@@ -200,7 +200,7 @@ def seed_of(rng: np.random.Generator | int | None) -> int:
     """Return the seed itself, or draw one from the generator or from the system."""
     if isinstance(rng, Integral) and not isinstance(rng, bool):
         if rng < 0:
-            raise InputError(f"rng={rng} came, but a seed must be 0 or more.")
+            raise InputError(f"The seed {rng} came, but a whole number of at least 0 was expected; correct it.")
         return int(rng)
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise InputError(f"rng={rng!r} came, but a whole number or a numpy.random.Generator was expected.")

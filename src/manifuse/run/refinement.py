@@ -116,7 +116,8 @@ class Refinement(Saveable):
     def support(self) -> Any:
         """How much is known of the references' scores of each row (n,), in [0, 1].
 
-        It is 1 where they know the row itself, and 0 if nothing says what they would say, or it is not ``accepted``.
+        It is 1 where they know the row itself, and 0 where nothing is known of them. If the refinement was not
+        ``accepted``, it is 0 everywhere.
         """
         return self.main.like_container(self.refined.support, "support")
 
@@ -224,8 +225,8 @@ class Refinement(Saveable):
         Returns
         -------
         array, series or tensor, or data frame
-            In the library of ``new.predictions``. For a data frame, one of the same library with the columns of
-            `to_frame`.
+            In the library that the scores, or probabilities, of ``new`` came in. For a data frame, one of the same
+            library with the columns of `to_frame`.
 
         Raises
         ------

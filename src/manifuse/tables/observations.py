@@ -44,9 +44,9 @@ class Observations(Saveable):
         Names of the classes, one for each column of ``predictions``, such as ``classes_`` of a scikit-learn
         classifier.
     features : (n, d) array, data frame or tensor of numbers, optional
-        They describe the rows. A table needs them unless all ids are common. Arrays of single or double precision, in
-        memory or on disk (``numpy.load(..., mmap_mode="r")``), are not copied before they are fitted, and those on
-        disk not even then; so do not change them.
+        They describe the rows. The main table needs them unless every reference knows all its rows; references do not.
+        Arrays of single or double precision, in memory or on disk (``numpy.load(..., mmap_mode="r")``), are not copied
+        before they are fitted, and those on disk not even then; so do not change them.
     ids : (n,) array, series or sequence
         Names of the rows. No id may occur twice.
     name : str
