@@ -52,7 +52,7 @@ def verdict_of(result):
         (0.021, 60, "and are better:"),
         (0.019, 60, "and are probably better:"),
         (0.009, 60, "but are not certainly better:"),
-        (0.021, 9, "9 labelled rows are too few to measure whether that is better."),
+        (0.021, 9, "9 labelled rows taught a little at most, and are too few to measure whether that is better."),
     ],
 )
 def test_the_verdict_is_as_sure_as_the_gain(taught, value, rows, words):

@@ -28,8 +28,9 @@ def known_rows(own, reference, pairs):
     return View(np.empty((len(own), 0)), {**columns, "pairs": known}, known[:, None])
 
 
-def test_a_measured_share_is_that_which_makes_the_truth_most_probable(rng):
-    """Between the slope of the truth and the prior, by the inverses of their variances."""
+@pytest.mark.parametrize("evenness", [1.0, 0.3])
+def test_a_measured_share_is_that_which_makes_the_truth_most_probable(evenness, rng):
+    """Between the slope of the truth and the prior, by the inverses of their variances; uneven labels measure less."""
     was, changed, noise = rng.standard_normal((3, 1, 50, 1))
     was, changed, noise = (each - each.mean() for each in (was, changed, noise))
     truth = 2.0 * (was + 0.4 * changed) + noise
@@ -38,9 +39,10 @@ def test_a_measured_share_is_that_which_makes_the_truth_most_probable(rng):
     covariance = np.linalg.inv(design.T @ design) * squares[0] / (50 - 1 - 2)
     ratio = slopes[1] / slopes[0]
     gradient = np.array([-ratio, 1.0]) / slopes[0]
-    precisions = np.array([1.0 / (gradient @ covariance @ gradient), 1.0 / 0.3**2])
+    precisions = np.array([evenness**2 / (gradient @ covariance @ gradient), 1.0 / 0.3**2])
     expected = precisions @ [ratio, 0.9] / precisions.sum()
-    assert measured_share(was, changed, truth, means=1, prior=0.9) == pytest.approx(expected)
+    found = measured_share(was, changed, truth, means=1, prior=0.9, evenness=evenness)
+    assert found == pytest.approx(expected)
 
 
 def test_a_reference_of_noise_is_left_out_and_a_good_one_keeps_its_pull(rng):
@@ -55,6 +57,16 @@ def test_a_reference_of_noise_is_left_out_and_a_good_one_keeps_its_pull(rng):
         assert left_of_references(known_rows(own, noise[1], 2), pulls, score, UNITS) > 0.9
         assert left_of_references(known_rows(own, noise[1], 0), pulls, score, UNITS) == 1.0
     assert left_of_references(bad, np.zeros(1), scores[0], UNITS) == 1.0
+
+
+def test_five_labels_that_differ_from_all_others_say_little_of_a_reference(rng):
+    """It is wrong about these, and half of all labels would say so."""
+    noise = rng.standard_normal((2, 300))
+    for count, least, most in ((5, 0.98, 1.0), (150, 0.0, 0.1)):
+        events = (np.arange(300) < count).astype(float)
+        rows = known_rows(standardise(noise[0] + 2.0 * events), standardise(noise[1] - 3.0 * events), 300)
+        left = left_of_references(rows, np.array([0.5]), GradedRanking(np.arange(300), events), UNITS)
+        assert least <= left <= most
 
 
 def test_a_reference_of_noise_is_left_out_for_classes_too(rng):
@@ -90,7 +102,9 @@ def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_le
     ):
         rows = View(np.empty((400, 0)), {"pairs": pairs, "calibrated": expected}, np.empty((400, 0)))
         assert least <= left_at_pairs(rows, "calibrated", learned, truth, share=0.6) <= most
-    # One row says nothing against the usual share.
+    # Uneven labels say less against the usual share, and one row says nothing against it.
+    most = left_at_pairs(rows, "calibrated", learned, truth, share=0.6)
+    assert most < left_at_pairs(rows, "calibrated", learned, truth, share=0.6, evenness=0.1) < 1.0
     rows = rows.with_column("pairs", (np.arange(400) < 1).astype(float))
     assert left_at_pairs(rows, "calibrated", learned, truth, share=0.6) == 1.0
 

@@ -85,7 +85,7 @@ def test_what_is_asked_for_is_refined_explained_and_exported(client):
 def test_rows_that_are_not_there_are_not_explained(client):
     assert client.get("/api/jobs/1/rows/160").status == 404
     assert client.get("/api/jobs/1/rows/-1").status == 404
-    for row in ("x", "1.5", "9" * 5000):
+    for row in ("x", "1.5", "1_0", "+1", "%201", "%D9%A1", "9" * 5000):
         answer = client.get(f"/api/jobs/1/rows/{row}")
         assert (answer.status, answer.json()["error"].endswith("but a whole number was expected.")) == (400, True)
     assert client.get("/api/jobs/77/rows/1").status == 404

@@ -152,7 +152,7 @@ def teach(
     there = known.fitted.take(score.rows)
     if share > 0 and score.contrasts() is None and there["pairs"].any():
         seen, _ = _without_folds(column, found.seen_as(*column.read(there)), labels, there)
-        column = replace(column, at_pairs=left_at_pairs(there, beyond, seen, targets, share))
+        column = replace(column, at_pairs=left_at_pairs(there, beyond, seen, targets, share, score.evenness))
     held_out = column.fade(known.held_out, column.level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
@@ -214,13 +214,13 @@ def _confirmed(
     means = 0
     if contrasts is None:
         truth, means = folds.within(truth), len(folds.rows(0))
-    shares = np.empty(folds.numbers.shape)
+    measure, shares = partial(measured_share, evenness=evenness), np.empty(folds.numbers.shape)
     for trial, unseen in enumerate(labels.unseen):
         for rows, out in zip(folds.rows(trial), unseen, strict=True):
             seen = np.setdiff1d(np.arange(len(targets)), out)
             others = (each[trial, seen][None] for each in (was, changed, truth))
-            shares[trial, rows] = measured_share(*others, means=max(means - 1, 0), prior=usual(len(seen)))
-    return measured_share(was, changed, truth, means=means, prior=usual(len(targets))), shares
+            shares[trial, rows] = measure(*others, means=max(means - 1, 0), prior=usual(len(seen)))
+    return measure(was, changed, truth, means=means, prior=usual(len(targets))), shares
 
 
 def _reach(lesson: Lesson, share: float) -> float:

@@ -14,7 +14,9 @@ from manifuse.tables.level import Level
 SHARE_DEVIATION = 0.3
 
 
-def measured_share(was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: int, prior: float) -> float:
+def measured_share(
+    was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: int, prior: float, evenness: float = 1.0
+) -> float:
     """The share of what a column changed that makes it closest to the truth, in [0, 1].
 
     Parameters
@@ -25,6 +27,9 @@ def measured_share(was: FloatArray, changed: FloatArray, truth: FloatArray, *, m
         How many means were subtracted.
     prior : float
         What the share usually is, which counts as one more measurement.
+    evenness : float
+        See `Score.evenness`. If nearly all labels are equal, the few others carry the noise, and least squares, which
+        takes it to be everywhere alike, is too sure.
     """
     trials, count, columns = truth.shape
     design = np.column_stack([was.ravel(), changed.ravel()])
@@ -38,7 +43,7 @@ def measured_share(was: FloatArray, changed: FloatArray, truth: FloatArray, *, m
     noise = float(np.sum((truth.ravel() - design @ slopes) ** 2)) / trials / freedom
     measured = slopes[1] / slopes[0]
     gradient = np.array([-measured, 1.0]) / slopes[0]
-    variance = noise * float(gradient @ inverse @ gradient)
+    variance = noise * float(gradient @ inverse @ gradient) / evenness**2
     trusted = SHARE_DEVIATION**2 / (SHARE_DEVIATION**2 + variance)
     return float(np.clip(prior + trusted * (measured - prior), 0.0, 1.0))
 
@@ -67,10 +72,12 @@ def left_of_references(rows: View, pulls: FloatArray, score: Score | None, units
     if there.gain(before, after).value >= 0:
         return 1.0
     centred = ((each - each.mean(axis=0))[None] for each in (own, changed, there.observations()))
-    return measured_share(*centred, means=1, prior=1.0)
+    return measured_share(*centred, means=1, prior=1.0, evenness=there.evenness)
 
 
-def left_at_pairs(rows: View, beyond: str, trials: FloatArray, targets: FloatArray, share: float) -> float:
+def left_at_pairs(
+    rows: View, beyond: str, trials: FloatArray, targets: FloatArray, share: float, evenness: float = 1.0
+) -> float:
     """How much of the usual share of a lesson is left at rows that a reference knows itself, in [0, 1].
 
     What is expected of them is better than elsewhere. Labels there say what the lesson adds to it.
@@ -86,9 +93,11 @@ def left_at_pairs(rows: View, beyond: str, trials: FloatArray, targets: FloatArr
     targets : (l, c) array
     share : float
         The usual one.
+    evenness : float
+        Of the labels; see `measured_share`.
     """
     pairs = rows["pairs"] > 0
     learned = trials[:, pairs]
     expected, truth = (np.broadcast_to(each[pairs], learned.shape) for each in (rows[beyond], targets))
     centred = (each - each.mean(axis=1, keepdims=True) for each in (expected, learned - expected, truth))
-    return min(measured_share(*centred, means=1, prior=share) / share, 1.0)
+    return min(measured_share(*centred, means=1, prior=share, evenness=evenness) / share, 1.0)

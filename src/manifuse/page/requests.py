@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -61,12 +62,11 @@ def read_row(text: str) -> int:
     Raises
     ------
     InputError
-        If it is no whole number, or has thousands of digits.
+        If it is no whole number in digits, or has more than eighteen of them.
     """
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"The row {shorten(text)} came, but a whole number was expected.") from None
+    if re.fullmatch("-?[0-9]{1,18}", text) is None:
+        raise InputError(f"The row {shorten(text)} came, but a whole number was expected.")
+    return int(text)
 
 
 def _refusal(name: str, value: Any, expected: str) -> InputError:

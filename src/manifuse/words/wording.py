@@ -111,7 +111,8 @@ def verdict_of(evidence: Evidence) -> str:
     gain = evidence.measured.gain
     rows = many(gain.rows, "labelled row")
     if accepted and gain.is_of_few:
-        return f"{name} were refined. {too_few(gain)} are too few to measure whether that is better."
+        said = f"{name} were refined. {too_few(gain)} taught a little at most"
+        return f"{said}, and are too few to measure whether that is better."
     if evidence.verdict.reason is Reason.PAIRS:
         rest = "stay as they were"
         if evidence.measured.in_other_units:
