@@ -14,7 +14,8 @@ from scipy.stats import rankdata
 import manifuse as mf
 from manifuse.cli import app
 from manifuse.columns.refined_scores import RefinedScores
-from manifuse.evidence.class_score import calibrated_without, line_of, risks_of
+from manifuse.evidence.class_score import calibrate, calibrated_without, line_of, risks_of
+from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.reason import Reason
 from manifuse.report.refinement_statistics import Shift
@@ -102,7 +103,7 @@ def test_labels_of_0_and_1_calibrate_them_without_changing_their_order(case, tmp
 
 def test_the_log_loss_after_is_of_labels_that_are_held_out(case, monkeypatch):
     main, labels = risks(case)
-    monkeypatch.setattr(conclusion, "calibrated_without", lambda odds, *given: np.zeros_like(odds))
+    monkeypatch.setattr(conclusion, "calibrate", lambda odds, *given: ((0.0, 1.0), np.zeros_like(odds)))
     assert mf.refine(main, case.references, labels, rng=0).log_loss.after == pytest.approx(np.log(2.0))
 
 
@@ -134,6 +135,18 @@ def test_intervals_of_probabilities_stay_between_0_and_1(case, certain):
     assert (ends >= 0).all()
     assert (ends <= 1).all()
     assert (np.diff(ends, axis=1) > 0).all()
+
+
+def test_sums_of_probabilities_that_are_rounded_to_above_1_are_taken(case, certain):
+    sums = as_probabilities(case, certain).came.copy()
+    exact, sums[:2] = sums.copy(), (1.0 + 3e-7, -3e-7)
+    exact[:2] = 1.0, 0.0
+    rounded, clipped = (remade(case.main, predictions=each, scale="probability").scores for each in (sums, exact))
+    np.testing.assert_array_equal(rounded, clipped)
+    of_classes = mf.Observations([[1.0 + 2e-16, 0.0], [0.2, 0.8]], ids=["a", "b"], classes=["x", "y"], name="two")
+    assert np.isfinite(of_classes.scores).all()
+    with pytest.raises(mf.InputError, match=r"outside of \[0, 1\] in row 0"):
+        remade(case.main, predictions=sums + np.eye(1, len(sums))[0] * 1e-5, scale="probability")
 
 
 def test_where_labels_refuse_the_others_are_calibrated(case):
@@ -169,6 +182,28 @@ def test_the_log_loss_after_is_that_of_labels_that_did_not_calibrate(rng):
     assert abs(honest - elsewhere) < 0.05
     one_kind = calibrated_without(odds[:, :2], score.of_observations(np.arange(2)), [np.array([0])], line_of)
     np.testing.assert_array_equal(one_kind[:, 0], odds[:, 0])
+
+
+@pytest.mark.parametrize("times, least, most", [(1.0, 0.0, 0.75), (3.0, 0.9, 1.1)])
+def test_a_line_is_taken_as_far_as_labels_say_that_it_gains(times, least, most, rng):
+    """What it changes at fresh rows, as a share of what all of it changes: of true log-odds, and of too large ones."""
+    changes, blocks = [], np.arange(40)
+    for _ in range(12):
+        odds = 1.5 * rng.standard_normal((1, 1040, 1))
+        truth = (rng.random(1040) < expit(odds[0, :, 0])).astype(float)
+        score = risks_of(GradedRanking(blocks, truth[:40]), "probability")
+        fresh = risks_of(GradedRanking(np.arange(1000), truth[40:]), "probability")
+        known, other = times * odds[:, :40], times * odds[:, 40:]
+        folds = Folds.of(blocks, Held.AT_RANDOM, rng, trials=1)
+        part, judged = calibrate(known, score, folds)
+        lines = [part, line_of(known, score)]
+        changes.append([fresh.measured(offset + slope * other) - fresh.measured(other) for offset, slope in lines])
+        # Held-out labels are judged by as much of the lines of the others.
+        share = part[0] / lines[1][0]
+        without = calibrated_without(known, score, folds.rows(0), line_of)
+        np.testing.assert_allclose(judged, known + share * (without - known))
+    part, whole = np.mean(changes, axis=0)
+    assert least < part / whole < most
 
 
 def test_the_line_that_calibrates_is_the_most_probable_one(rng):

@@ -73,13 +73,33 @@ def test_a_class_that_the_reference_does_not_know_keeps_its_probability(rng):
     rows, known = np.arange(0, 400, 3), [0, 1, 3]
     shares = said[np.ix_(rows, known)]
     theirs = mf.Observations(shares / shares.sum(axis=1, keepdims=True), ids=rows, classes=names[known], name="theirs")
-    with pytest.warns(mf.ManifuseWarning, match="no reference knows keeps its probability"):
+    with pytest.warns(mf.ManifuseWarning, match="knows, whole or in parts, keeps its probability"):
         result = mf.refine(main, [theirs], rng=0)
     assert result.evidence.uncovered == ("c",)
     assert result.to_dict()["uncovered"] == ["c"]
     both = [theirs, mf.Observations(said[rows], ids=rows, classes=names, name="all")]
     with pytest.warns(mf.ManifuseWarning, match="c is missing"):
         assert mf.refine(main, both, rng=0).evidence.uncovered == ()
+
+
+@pytest.mark.filterwarnings("ignore:theirs does not have all classes")
+def test_a_reference_that_divides_or_joins_classes_speaks_of_them(rng):
+    truth, main, said, names = problem(rng)
+    rows, test, half = np.arange(0, 400, 3), np.arange(81, 400, 3), np.array([[0.3], [0.7]])
+    divided = np.hstack([said[:, :2], *(part * said[:, 2:3] for part in half), said[:, 3:]])
+    joined = np.column_stack([said[:, 0], said[:, 1] + said[:, 2], said[:, 3]])
+    found = []
+    for columns, called in ((said, names), (divided, ["a", "b", "c1", "c2", "d"]), (joined, ["a", "b or c", "d"])):
+        theirs = mf.Observations(columns[rows], ids=rows, classes=called, name="theirs")
+        result = mf.refine(main, [theirs], rng=0)
+        assert result.evidence.uncovered == ()
+        found.append(np.mean(result.predictions[test].argmax(axis=1) == truth[test]))
+    alone = np.mean(main.came[test].argmax(axis=1) == truth[test])
+    whole, in_parts, together = found
+    assert whole > alone + 0.1
+    assert in_parts > alone + 0.9 * (whole - alone)
+    # What is said of two classes together does not tell them apart.
+    assert whole > together > alone + 0.3 * (whole - alone)
 
 
 def test_own_scores_say_which_class_pairs_lack_if_the_reference_does_not(rng):

@@ -136,15 +136,26 @@ def test_labels_that_are_equal_within_each_group_are_compared_between_groups_or_
     assert not result.gain.is_of_few or not result.accepted
     assert result.gain.rows == (0 if groups == 2 else 60)
     said = " ".join(result.summary().split())
-    few = "Labels that are few, or all equal where they are held out together, are too few to measure a gain."
-    nothing = f"stay as they were. {few}"
+    few = "Labels that are few, or that differ in at most one of the groups that are held out together,"
+    nothing = f"stay as they were. {few} are too few to measure a gain."
     assert (nothing in said) is (groups == 2)
     followed = mf.refine(case.main, case.references, labels, rng=0)
     said = " ".join(followed.summary().split())
     assert "60 labelled rows, of which" not in said
-    assert (
-        "held out together, taught a little at most, and are too few to measure whether that is better." in said
-    ) is (groups == 2)
+    little = f"{few} taught a little at most, and are too few to measure whether that is better."
+    assert (little in said) is (groups == 2)
+
+
+@pytest.mark.parametrize("sizes, equal", [((59, 1), ()), ((40, 20), (1,)), ((58, 2), ())])
+def test_labels_of_one_group_do_not_say_what_is_gained_in_others(sizes, equal):
+    """Beside a group of one label, or of equal ones, all comparisons are inside the other group."""
+    case, groups = draw(3), np.repeat(np.arange(2), sizes)
+    grades = np.where(np.isin(groups, equal), 0.0, case.truth[case.labelled])
+    result = mf.refine(case.main, [], mf.RankLabels(case.main.keys[case.labelled], grades, groups), rng=0)
+    assert result.gain.is_of_few is (sizes != (58, 2))
+    assert not result.gain.is_certain
+    # No accuracy is off by more than all of it.
+    assert 0 < result.gain.standard_error <= 1.0
 
 
 def test_groups_must_be_several_and_one_for_each_label():
@@ -181,7 +192,7 @@ def test_intervals_hold_whatever_the_sizes_of_groups(rng, sizes):
     assert np.mean(np.array(away) > 2.0) < 0.14
 
 
-def test_a_block_that_has_all_comparisons_says_no_more_than_its_rows():
+def test_a_block_that_has_all_comparisons_says_no_more_than_its_rows_and_nothing_of_other_blocks():
     blocks = np.array([0, 0, 0, 0, 1, 1])
     folds = Folds(blocks[np.newaxis], Held.BY_GROUP, blocks)
     score = GradedRanking(np.arange(6), np.array([0.0, 1.0, 0.0, 1.0, 1.0, 1.0]))
@@ -190,3 +201,4 @@ def test_a_block_that_has_all_comparisons_says_no_more_than_its_rows():
     gain = score.gain(before, after, folds)
     assert (gain.value, gain.standard_error) == pytest.approx((alone.value, alone.standard_error))
     assert gain.standard_error > 0
+    assert (gain.rows, alone.rows) == (0, 4)

@@ -159,3 +159,16 @@ def test_few_labels_that_are_all_right_do_not_make_classifiers_certain(load):
         after.append(losses[1])
     assert max(np.subtract(after, before)) < 0.1
     assert np.mean(after) < np.mean(before)
+
+
+def test_classes_that_are_the_same_at_few_labels_may_differ_elsewhere(rng):
+    """A share of rows that differ is one of the rows with one more that does; then the error is that of their mean."""
+    classes, truth = Classes(("a", "b", "c")), rng.integers(3, size=20)
+    score, before = LogLoss(np.arange(20), truth, classes), rng.standard_normal((20, 2))
+    same = score.gain_in_accuracy(before, 1.1 * before)
+    assert same.value == 0
+    assert same.standard_error == pytest.approx(np.sqrt(1.0 / 21.0 / 20.0))
+    # Where many rows differ, the error is that of the differences.
+    many = score.gain_in_accuracy(before, -before)
+    differences = score.is_right(-before) - score.is_right(before)
+    assert many.standard_error == pytest.approx(differences.std(ddof=1) / np.sqrt(20), rel=0.15)

@@ -56,7 +56,7 @@ class CoveredClasses(Saveable):
         usual, covered = probabilities.mean(axis=0), np.ones((len(references), len(classes)), dtype=bool)
         for row, reference in zip(covered, references.values(), strict=True):
             row &= probabilities[reference.main_rows].mean(axis=0) >= LEAST_COVERED * usual
-            row &= _said(reference, classes) >= LEAST_SAID * usual
+            row &= _said(reference, classes, usual) >= LEAST_SAID * usual
         return cls(classes, problem.units, covered)
 
     def by(self, pulls: FloatArray) -> BoolArray:
@@ -86,12 +86,18 @@ class CoveredClasses(Saveable):
         return self.units.apply(self.classes.log_ratios(np.log(kept)))
 
 
-def _said(reference: Reference, classes: Classes) -> FloatArray:
-    """Mean probability of each class by a reference at its pairs (k,); 0 if it does not know the class."""
+def _said(reference: Reference, classes: Classes, usual: FloatArray) -> FloatArray:
+    """Mean probability of each class by a reference at its pairs (k,).
+
+    Classes that it does not know share what it says of further classes, which may be parts of them, by their ``usual``
+    probabilities (k,).
+    """
     theirs = reference.table.classes
     places = None if theirs is None else theirs.places_of(classes.names)
     # With fewer than two in common, its columns are turned as the pairs say, and speak of all classes.
     if theirs is None or places is None or (places >= 0).sum() < 2:
         return np.ones(len(classes))
     means = np.exp(theirs.logarithms(reference.table.scores[reference.reference_rows])).mean(axis=0)
-    return np.where(places >= 0, means[places], 0.0)
+    unknown = np.where(places >= 0, 0.0, usual)
+    further = means.sum() - means[places[places >= 0]].sum()
+    return np.asarray(np.where(places >= 0, means[places], further * unknown / max(unknown.sum(), TINY)))

@@ -78,8 +78,15 @@ class LogLoss(Score):
         return replace(gain, standard_error=max(gain.standard_error, least))
 
     def gain_in_accuracy(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
-        """Compare how often two predictions are right, as `gain` compares their log loss."""
-        return _paired(self.is_right(after) - self.is_right(before), "class_accuracy", folds)
+        """Compare how often two predictions are right, as `gain` compares their log loss.
+
+        The standard error is at least that of predictions of which one alone is right in one more row: two that agree
+        at few labels may differ elsewhere.
+        """
+        differences = np.atleast_2d(self.is_right(after) - self.is_right(before)).mean(axis=0)
+        gain, rows = _paired(differences, "class_accuracy", folds), len(differences)
+        least = float(np.sqrt((np.abs(differences).sum() + 1.0) / (rows + 1.0) / rows))
+        return replace(gain, standard_error=max(gain.standard_error, least))
 
     def beyond_chance(self, log_ratios: FloatArray) -> float:
         """By how many standard deviations labels fit log-ratios (l, k - 1) better than the same in another order do.
@@ -167,6 +174,22 @@ def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:
         starts = np.column_stack([np.zeros_like(half), half])
         found.append(minimize(loss, min(starts, key=loss), bounds=(OFFSETS, (half[0], half[-1]))))
     return line_at(*min(found, key=lambda each: each.fun).x)
+
+
+def calibrate(log_odds: FloatArray, risks: LogLoss, folds: Folds) -> tuple[tuple[float, float], FloatArray]:
+    """Find the line that calibrates log-odds (r, l, 1), as far as it probably gains at labels that are held out.
+
+    Returns
+    -------
+    line : pair of float
+        Offset and slope: `line_of` has the share that is the probability of a gain, and no line the rest.
+    judged : (r, l, 1) array
+        What such lines make of each label that they have not seen.
+    """
+    offset, slope = line_of(log_odds, risks)
+    judged = calibrated_without(log_odds, risks, folds.rows(0), line_of)
+    share = risks.gain(log_odds, judged, folds).probability
+    return (share * offset, 1.0 + share * (slope - 1.0)), log_odds + share * (judged - log_odds)
 
 
 def calibrated_without(

@@ -38,9 +38,9 @@ class Measurement(Saveable):
         What following the references alone gains at labelled rows that they know themselves; None if these are few.
     by_class : ByClass or None
         Of classes, what labels say of each of them. If the refinement was not taken, it is what it would have been.
-    risk : Accuracy or None
-        The log loss of probabilities that labels of 0 and 1 calibrated, each without the labels of its fold; None of
-        other labels or scores, and if the refinement was not taken.
+    risk : pair of Accuracy and Gain, or None
+        The log loss of probabilities that labels of 0 and 1 calibrated, each without the labels of its fold, and what
+        it gains over own ones; None of other labels or scores, and if the refinement was not taken.
     uncalibrated : {"scale", "labels"} or None
         Why labels do not calibrate scores in [0, 1]: nobody said that these are probabilities, or the labels are not
         all 0 or 1.
@@ -67,13 +67,20 @@ class Measurement(Saveable):
     unrelated: bool = False
     at_pairs: Gain | None = None
     by_class: ByClass | None = None
-    risk: Accuracy | None = None
+    risk: tuple[Accuracy, Gain] | None = None
     uncalibrated: Literal["scale", "labels"] | None = None
     in_other_units: bool = False
     calibrated: bool = False
     averaged: tuple[Gain, Gain] | None = None
     uneven: float = 0.0
     like_rest: bool = True
+
+    @property
+    def log_loss(self) -> Accuracy | None:
+        """The log loss before and after: of classes, or of probabilities that labels of 0 and 1 calibrated."""
+        if self.right is not None:
+            return self.accuracy
+        return None if self.risk is None else self.risk[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import Literal, NamedTuple
 
+from scipy.special import ndtr
+
 from manifuse.records import Saveable
 
 #: What users read of a score on labels, and what a gain can be of: also the correlation at held-out pairs.
@@ -14,6 +16,9 @@ Gained = Literal["accuracy", "rmse", "log_loss", "class_accuracy", "correlation"
 
 #: Of these, less is better.
 LOSSES: tuple[Measure, ...] = ("rmse", "log_loss")
+
+#: What a gain is taken to be before any label is seen, in its own standard errors.
+EXPECTED_GAIN = 0.5
 
 #: With fewer labelled rows than this, no gain is certain, because its standard error may be 0 by chance.
 FEWEST_ROWS = 10
@@ -124,6 +129,13 @@ class Gain(Saveable):
     def is_clear_loss(self) -> bool:
         """Whether it is a loss of more than two standard errors, and not of few rows."""
         return not self.is_of_few and self.value < -2.0 * self.standard_error
+
+    @property
+    def probability(self) -> float:
+        """How probable a gain at other rows is, in [0, 1]; what is refined goes so far."""
+        if self.standard_error == 0:
+            return 1.0 if self.value > 0 else float(ndtr(EXPECTED_GAIN))
+        return float(ndtr(self.value / self.standard_error + EXPECTED_GAIN))
 
     def reached_from(self, before: float) -> float:
         """Return the measure after the gain: errors fall, accuracies rise."""

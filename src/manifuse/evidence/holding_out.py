@@ -115,18 +115,20 @@ def error_of_sum(deviations: FloatArray, folds: Folds | None, weights: FloatArra
     Rows of one block may be off by the same, so sums over blocks count if their error is larger. It can be smaller
     because few blocks may agree by chance. Each block is compared with the mean of the others (the jackknife), because
     one that has most of the rows is near the mean of all, however far it is off. Rows count by their ``weights`` (l,)
-    in the mean; by default they count alike.
+    in the mean, and those of weight 0 not at all; by default they count alike.
     """
     error = float(np.sqrt(np.sum(deviations**2)))
     if folds is None:
         return error
-    _, block, sizes = np.unique(folds.blocks, return_inverse=True, return_counts=True)
-    count = len(sizes)
-    if not error or count in (1, len(deviations)):
+    weights = np.ones(len(deviations)) if weights is None else weights
+    counted = weights > 0
+    names, block = np.unique(folds.blocks[counted], return_inverse=True)
+    count = len(names)
+    if not error or count in (1, len(block)):
         return error
-    shares = sizes / len(deviations) if weights is None else np.bincount(block, weights) / weights.sum()
-    # The factor is 1 of equal blocks. A block that has all of the weight cannot be left out, and has no deviation.
-    sums = np.bincount(block, deviations) * (1.0 - 1.0 / count) / np.where(shares < 1, 1.0 - shares, 1.0)
+    shares = np.bincount(block, weights[counted]) / weights.sum()
+    # The factor is 1 of equal blocks.
+    sums = np.bincount(block, deviations[counted]) * (1.0 - 1.0 / count) / (1.0 - shares)
     return max(error, error_of_blocks(float(np.sum(sums**2)), count))
 
 

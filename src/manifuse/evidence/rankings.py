@@ -46,9 +46,10 @@ class GradedRanking(Score):
         total = float(partners.sum()) or 1.0
         value = float((now - was).sum() / total)
         deviations = now - was - value * partners
-        error = 2.0 * error_of_sum(deviations, folds, partners) / total
-        # Where all labels of every fold are equal, nothing was compared.
-        rows = len(self.rows) if partners.any() else 0
+        error = min(2.0 * error_of_sum(deviations, folds, partners) / total, 1.0)
+        # Labels that are equal in every fold say nothing. Those of a single block do not say how blocks differ.
+        compared = self.rows if folds is None else np.unique(folds.blocks[partners > 0])
+        rows = len(self.rows) if partners.any() and len(compared) > 1 else 0
         return Gain(value, error, rows, self.measure, self.others)
 
     def measured(self, predictions: FloatArray, folds: Folds | None = None) -> float:

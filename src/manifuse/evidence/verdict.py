@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy.special import ndtr
-
 from manifuse.evidence.agreement import YES, Agreement
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
@@ -13,9 +11,6 @@ from manifuse.records import Saveable
 
 #: Reasons to take a refinement; for all others the main predictor comes back unchanged.
 TAKEN = (*YES, Reason.TAUGHT, Reason.UNGUARDED, Reason.PAIRS, Reason.UNITS, Reason.CALIBRATED)
-
-#: What a gain is taken to be before any label is seen, in its own standard errors.
-EXPECTED_GAIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -97,7 +92,4 @@ def judge(
         if pairs_follow:
             return Verdict.of(Reason.PAIRS, 0.0)
         return Verdict.of(fallback, 0.0) if fallback else Verdict.of(Reason.NO_GAIN)
-    if gain.standard_error == 0:
-        return Verdict.of(Reason.TAUGHT, 1.0 if gain.value > 0 else float(ndtr(EXPECTED_GAIN)))
-    errors = gain.value / gain.standard_error
-    return Verdict.of(Reason.TAUGHT, float(ndtr(errors + EXPECTED_GAIN)))
+    return Verdict.of(Reason.TAUGHT, gain.probability)

@@ -15,7 +15,7 @@ from manifuse.columns.run_order import refine_columns
 from manifuse.columns.scored import HeldOutScores, Scoring, comparable, in_units
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.evidence.by_class import ByClass
-from manifuse.evidence.class_score import LogLoss, calibrated_without, line_of, risks_of
+from manifuse.evidence.class_score import LogLoss, calibrate, risks_of
 from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.evidence.intervals import error_scale_of, unevenness_of
@@ -162,7 +162,7 @@ def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
 
 def _calibrated(
     found: RunOutputs, honest: HeldOutScores, scored: Scoring, main: Observations
-) -> tuple[Scoring, FloatArray, Accuracy | None]:
+) -> tuple[Scoring, FloatArray, tuple[Accuracy, Gain] | None]:
     """Calibrate risks and standard errors by refined scores of held-out labelled rows.
 
     Returns
@@ -170,8 +170,8 @@ def _calibrated(
     scored : Scoring
     refined : (r, l) or (r, l, c) array
         These scores.
-    risk : Accuracy or None
-        The log loss of risks before and after.
+    risk : pair of Accuracy and Gain, or None
+        The log loss of risks before and after, and the gain.
     """
     score, folds = honest.labels.score, honest.labels.folds
     own = main.scores[score.rows]
@@ -180,11 +180,11 @@ def _calibrated(
     measured = refined if scored.certainty > 0 else honest.values
     if risks is not None:
         log_odds = refined[..., None]
-        offset, slope = line_of(log_odds, risks)
-        judged = calibrated_without(log_odds, risks, folds.rows(0), line_of)
+        (offset, slope), judged = calibrate(log_odds, risks, folds)
         scored = scored.calibrated(offset, slope)
         measured, refined = offset + slope * measured, offset + slope * refined
-        risk = Accuracy("log_loss", *(risks.measured(each) for each in (own[:, None], judged)))
+        gain, before = risks.gain(own[:, None], judged, folds), risks.measured(own[:, None])
+        risk = Accuracy("log_loss", before, gain.reached_from(before)), gain
     # With few values scores may have stayed in their own units, and these errors are in those of the labels.
     # Probabilities of classes say themselves how sure they are.
     if not isinstance(score, LogLoss) and not (score.measure == "rmse" and honest.gain.is_of_few):

@@ -170,7 +170,7 @@ class Refinement(Saveable):
     def log_loss(self) -> Accuracy | None:
         """The log loss ``before`` and ``after``, with labels of classes, or of 0 and 1 for probabilities."""
         measured = self.evidence.measured
-        return None if measured is None else measured.risk if measured.right is None else measured.accuracy
+        return None if measured is None else measured.log_loss
 
     @property
     def gain(self) -> Gain | None:

@@ -25,8 +25,9 @@ CLASS_MARGIN = 0.02
 #: Numbers above this, up to 100, that should be probabilities seem to be percentages.
 PERCENT = 2.0
 
-#: How far from 1 the probabilities of a row may sum, because they were rounded.
-ROUNDED = 0.01
+#: How far from 1 the probabilities of a row may sum, because they were rounded; and how far outside of [0, 1] one may
+#: be, because it is a sum of others in single precision.
+ROUNDED, BEYOND = 0.01, 1e-6
 
 
 def checked_scale(scale: Any, *, has_classes: bool) -> Scale:
@@ -75,7 +76,7 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
     """
     if scale != "probability":
         return came if classes is None else classes.log_ratios(came)
-    outside = np.atleast_2d(((came < 0) | (came > 1)).T).any(axis=0)
+    outside = np.atleast_2d(((came < -BEYOND) | (came > 1 + BEYOND)).T).any(axis=0)
     if outside.any():
         remedy = "correct them or, if they are no probabilities, refine without `scale='probability'`"
         if PERCENT < came.max() <= 100 and came.min() >= 0:
@@ -86,6 +87,7 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
             f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(rows[outside].tolist())}; "
             f"{remedy}."
         )
+    came = np.clip(came, 0.0, 1.0)
     if classes is None:
         return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
     sums = came.sum(axis=1)

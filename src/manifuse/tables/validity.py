@@ -86,7 +86,7 @@ def warn_of_lacking_classes(main: Observations, references: Sequence[Observation
             warn(
                 "lacking_classes",
                 f"{reference.name} does not have all classes of {main.name} ({shown} {missing}). Without labels, "
-                "a class that no reference knows keeps its probability.",
+                "a class that no reference knows, whole or in parts, keeps its probability.",
             )
 
 

@@ -149,8 +149,8 @@ def _of_coverage(evidence: Evidence) -> Iterator[Finding]:
     if evidence.uncovered:
         keep = "it keeps its" if len(evidence.uncovered) == 1 else "they keep their"
         said = (
-            f"No reference can speak of {named(evidence.uncovered)}, because it does not know the class or has hardly "
-            f"any common row of it. Without labels {keep} probability."
+            f"No reference can speak of {named(evidence.uncovered)}: it knows neither the class nor parts of it, or "
+            f"has hardly any common row of it. Without labels {keep} probability."
         )
         yield Finding("uncovered classes", False, said, "references")
     if not evidence.pairs_like_rest:

@@ -78,9 +78,10 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
 def _of_calibration(name: str, measured: Measurement) -> Iterator[Finding]:
     """What labels of 0 and 1 make of probabilities, and what keeps labels from calibrating some."""
     if measured.risk is not None:
-        said = "The labels are 0 and 1, so they calibrate the probabilities: at labelled rows the log loss goes from"
-        risk = measured.risk
-        yield Finding("risk", risk.after < risk.before, f"{said} {risk.before:.3f} to {risk.after:.3f}.")
+        said = "The labels are 0 and 1, so they calibrate the probabilities: at labelled rows"
+        _, gain = measured.risk
+        chance = "" if gain.is_certain or gain.is_clear_loss else " That could be chance."
+        yield Finding("risk", gain.is_certain, f"{said} {_change(*measured.risk, taken=True)}.{chance}")
     if measured.uncalibrated == "scale":
         said = f"All scores of “{name}” are in [0, 1]. If they are probabilities, refine with"
         yield Finding(
@@ -143,7 +144,7 @@ def _of_pairs(gain: Gain, left: float) -> Finding:
 def too_few(gain: Gain) -> str:
     """The labelled rows that are too few for a gain, and if so, how few of them have another label than the rest."""
     if not gain.rows:
-        return "Labels that are few, or all equal where they are held out together,"
+        return "Labels that are few, or that differ in at most one of the groups that are held out together,"
     rows = many(gain.rows, "labelled row")
     if gain.rows < FEWEST_ROWS or gain.others is None:
         return rows

@@ -28,8 +28,9 @@ REASONS: Mapping[Reason, str] = {
     "the labels only calibrate its probabilities; give more labels, or set `safeguarded` to false to take the "
     "refinement all the same.",
     Reason.FEW_LABELS: "Fewer than ten rows are labelled, fewer than five differ from the others in their label, or "
-    "labels that are held out together are all equal. These are too few to measure a gain, so the main predictor "
-    "comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
+    "labels differ in at most one of the groups that are held out together. These are too few to measure a gain, so "
+    "the main predictor comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement "
+    "all the same.",
     Reason.TAUGHT: "The refinement learned from the labels. The surer held-out labels are of a gain, the further it "
     "goes.",
     Reason.UNGUARDED: "The refinement learned from the labels. Labels that were held out show no gain, but "

@@ -22,7 +22,7 @@ def measured(request):
     """A measure, and a split of a small data set with it."""
     patch = pytest.MonkeyPatch()
     patch.setattr(payoff, "PROTOCOL", Protocol("decoupled", pairs=100, training=40, validation=60))
-    yield request.param, payoff.prepare_trial(views(), request.param, 0)
+    yield request.param, payoff.prepare_trial(views(tasks=2), request.param, 0)
     patch.undo()
 
 
