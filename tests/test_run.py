@@ -396,7 +396,7 @@ def test_rows_out_of_reach_have_no_support_and_keep_their_place():
         ),
         (lambda c: mf.refine(c.main.scores, c.references), "ndarray came for main, but Observations or a data"),
         (lambda c: mf.refine(c.main, c.references, method="fast"), "str came where JointDiffusion"),
-        (lambda c: mf.refine(c.main, c.references, rng=-1), "0 or more"),
+        (lambda c: mf.refine(c.main, c.references, rng=-1), "at least 0 was expected"),
         (lambda c: mf.refine(c.main, c.references, rng="0"), "a whole number or"),
         (lambda c: mf.refine(c.main, c.references, rng=0).apply(c.main.scores), "ndarray came for the frame"),
         (lambda c: mf.refine(c.main, [c.references[0]] * 2), "have the same scores of the same rows"),

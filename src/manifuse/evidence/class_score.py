@@ -80,8 +80,8 @@ class LogLoss(Score):
     def gain_in_accuracy(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
         """Compare how often two predictions are right, as `gain` compares their log loss.
 
-        The standard error is at least that of predictions of which one alone is right in one more row: two that agree
-        at few labels may differ elsewhere.
+        The standard error is at least that with one more row in which only one of the two is right: predictions that
+        agree at a few labels may differ elsewhere.
         """
         differences = np.atleast_2d(self.is_right(after) - self.is_right(before)).mean(axis=0)
         gain, rows = _paired(differences, "class_accuracy", folds), len(differences)

@@ -26,7 +26,7 @@ CLASS_MARGIN = 0.02
 PERCENT = 2.0
 
 #: How far from 1 the probabilities of a row may sum, because they were rounded; and how far outside of [0, 1] one may
-#: be, because it is a sum of others in single precision.
+#: be, because it was summed in single precision.
 ROUNDED, BEYOND = 0.01, 1e-6
 
 
