@@ -124,8 +124,10 @@ def test_numbers_are_those_of_the_rows(rows, summaries):
 
 
 def test_the_order_of_rows_in_a_file_changes_no_number(rows, summaries):
-    for name, turned in summarise([row for row in rows[::-1] if row.dataset in ("hw", "pubfig")]).items():
-        summary = summaries[name]
+    names = "hw", "pubfig"
+    backwards = summarise([row for row in rows[::-1] if row.dataset in names])
+    for name in names:
+        summary, turned = summaries[name], backwards[name]
         assert set(turned.methods) == set(summary.methods)
         for method in summary.methods:
             assert turned.compare(method).mean.mean == pytest.approx(summary.compare(method).mean.mean)
