@@ -202,3 +202,12 @@ def test_a_block_that_has_all_comparisons_says_no_more_than_its_rows_and_nothing
     assert (gain.value, gain.standard_error) == pytest.approx((alone.value, alone.standard_error))
     assert gain.standard_error > 0
     assert (gain.rows, alone.rows) == (0, 4)
+
+
+def test_an_accuracy_is_off_by_no_more_than_all_of_it(rng):
+    """Two labels beside a large group: the jackknife alone would say 6.6."""
+    blocks, truth = np.repeat([0, 1], [58, 2]), rng.standard_normal(60)
+    before = truth + rng.standard_normal(60)
+    before[58:] = truth[[59, 58]]
+    folds = Folds(blocks[np.newaxis], Held.BY_GROUP, blocks)
+    assert GradedRanking(np.arange(60), truth).gain(before, truth, folds).standard_error == 1.0
