@@ -274,7 +274,16 @@ def test_references_are_followed_but_said_not_to_agree_where_the_main_predictor_
 @pytest.mark.parametrize("count", [3, 8])
 def test_noise_is_not_said_to_agree(rng, count):
     answers = [answer(rng.standard_normal((50, count + 1, 1))).answer for _ in range(40)]
-    assert answers.count(Reason.AGREE) <= 3
+    assert answers.count(Reason.AGREE) + answers.count(Reason.WEAK) <= 3
+    assert Reason.UNCLEAR in answers
+
+
+def test_references_that_agree_with_the_main_predictor_alone_are_followed_but_not_said_to_agree(rng):
+    parts = rng.standard_normal((100, 3))
+    own = parts.sum(axis=1, keepdims=True)
+    found = answer(np.concatenate([own, parts + 0.5 * rng.standard_normal((100, 3))], axis=1)[..., None])
+    assert found.answer is Reason.UNCLEAR
+    assert (found.pulls > 0).all()
 
 
 def test_a_weaker_main_predictor_follows_further(rng):

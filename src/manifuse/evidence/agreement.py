@@ -38,7 +38,7 @@ COPIES = 0.99
 ALIKE, UNEXPLAINED = 0.9, 0.2
 
 #: Answers after which the references are followed.
-YES = (Reason.AGREE, Reason.TOLD, Reason.ASSUMED, Reason.WEAK)
+YES = (Reason.AGREE, Reason.TOLD, Reason.ASSUMED, Reason.WEAK, Reason.UNCLEAR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +129,10 @@ def ask(
     error = CERTAIN / np.sqrt(with_main if same_target or len(voices) <= FEWEST_REFERENCES else shared)
     # Even if the user says that all predict the same thing, a reference that is clearly opposed is not followed.
     kept = np.flatnonzero(among[0] + error >= 0) if same_target else _kept(among, error)
-    pulls, agrees = np.zeros(count), False
+    pulls, agrees = np.zeros(count), (False, False)
     if len(kept) > 1:
         shared_factor = OneFactor.of(among[np.ix_(kept, kept)])
-        agrees = _agrees(among[np.ix_(kept, kept)], shared)
+        agrees = _agree(among[np.ix_(kept, kept)], shared)
         loadings = shared_factor.shrunk(shared)
         weights = loadings / (1.0 - loadings**2)
         presumed = PRESUMED_WITH_LABELS if with_labels else PRESUMED
@@ -158,18 +158,19 @@ def ask(
     )
 
 
-def _agrees(correlated: FloatArray, shared: float) -> bool:
+def _agree(correlated: FloatArray, shared: float) -> tuple[bool, bool]:
     """Whether references correlate with the main predictor and with each other, in the mean, by more than chance.
 
-    A loading is no measure of that, because one factor is fitted to what noise has in common, too.
+    A loading is no measure of that, because one factor is fitted to what noise has in common, too. A single reference
+    agrees with itself.
     """
     count = len(correlated) - 1
     among = np.nan_to_num(correlated[1:, 1:][np.triu_indices(count, 1)])
     mean = float(among.mean()) if count > 1 else 0.0
     # References that have something in common are off by the same in the mean.
     error = np.sqrt((1.0 + (count - 1) * max(mean, 0.0)) / count / shared)
-    agree_with_main = np.nan_to_num(correlated[0, 1:]).mean() > CERTAIN * error
-    return bool(agree_with_main and (count < 2 or mean > CERTAIN / np.sqrt(shared * len(among))))
+    with_main = np.nan_to_num(correlated[0, 1:]).mean() > CERTAIN * error
+    return bool(with_main), bool(count < 2 or mean > CERTAIN / np.sqrt(shared * len(among)))
 
 
 def _voices(correlated: FloatArray, error: float) -> tuple[IndexArray, IndexArray]:
@@ -243,10 +244,11 @@ def _kept(correlated: FloatArray, error: float) -> IndexArray:
     return left
 
 
-def _answer(count: int, kept: int, same_target: bool | None, *, agrees: bool, is_better: bool) -> Reason:
+def _answer(count: int, kept: int, same_target: bool | None, *, agrees: tuple[bool, bool], is_better: bool) -> Reason:
     """The answer of ``count`` references, of which so many are ``kept``.
 
-    It asks whether the main predictor surely agrees, and whether the references are better at held-out pairs.
+    It asks whether they surely agree with the main predictor and with each other, and whether they are better at
+    held-out pairs.
     """
     if count == 0:
         return Reason.NO_REFERENCE
@@ -255,8 +257,9 @@ def _answer(count: int, kept: int, same_target: bool | None, *, agrees: bool, is
     if same_target:
         return Reason.TOLD
     if same_target is None:
-        few = kept < FEWEST_REFERENCES
-        return Reason.ASSUMED if few else Reason.AGREE if agrees else Reason.WEAK
-    if kept < FEWEST_REFERENCES or not agrees:
+        if kept < FEWEST_REFERENCES:
+            return Reason.ASSUMED
+        return Reason.AGREE if all(agrees) else Reason.WEAK if agrees[1] else Reason.UNCLEAR
+    if kept < FEWEST_REFERENCES or not all(agrees):
         return Reason.NOT_SHOWN
     return Reason.AGREE if is_better else Reason.WORSE

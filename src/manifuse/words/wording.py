@@ -75,7 +75,7 @@ def summary_of(evidence: Evidence, refined: RefinedScores, whole: int) -> str:
 def is_unmeasured(evidence: Evidence) -> bool:
     """Whether the refinement was taken, although neither labels nor references could speak for it."""
     reason = evidence.verdict.reason
-    return reason in (Reason.ASSUMED, Reason.WEAK) or (evidence.measured is None and reason is Reason.TOLD)
+    return reason in (Reason.ASSUMED, Reason.WEAK, Reason.UNCLEAR) or (evidence.measured is None and reason is Reason.TOLD)
 
 
 def doubt_of(evidence: Evidence) -> str:
@@ -148,6 +148,7 @@ def _of_agreement(evidence: Evidence) -> list[str]:
     unsure = {
         Reason.TOLD: "yes, as `same_target` says",
         Reason.WEAK: "the references do",
+        Reason.UNCLEAR: "not shown",
         Reason.NOT_SHOWN: "not shown",
         Reason.WORSE: "not shown",
     }
