@@ -295,3 +295,18 @@ def test_a_config_that_would_be_the_record_must_say_what_the_run_uses(folder, ca
     assert [(folder / name).read_bytes() for name in ("out.run.toml", "out.csv")] == [record, refined]
     (folder / "out.run.toml").write_text("seed = 3\n")
     assert run(capsys, monkeypatch, *tables, "--config", "out.run.toml")[0] == 2
+
+
+def test_a_changed_run_replaces_no_model_and_no_report_of_the_recorded_one(folder, capsys, monkeypatch):
+    tables = ("main.csv", "--reference", "theirs.csv", "--out", "out.csv", "--save", "m.npz", "--report", "r.html")
+    assert run(capsys, monkeypatch, *tables)[0] == 0
+    assert run(capsys, monkeypatch, "--config", "out.run.toml", "--out", "again.csv")[0] == 0
+    before = (folder / "m.npz").read_bytes()
+    other = ("--config", "out.run.toml", "--drop", "x1", "--out", "other.csv")
+    for more, named in (((), "save"), (("--save", "n.npz"), "report")):
+        done, said = run(capsys, monkeypatch, *other, *more)
+        assert done == 2
+        assert f"give another name with --{named}." in " ".join(said.split())
+    assert not (folder / "other.csv").exists()
+    assert run(capsys, monkeypatch, *other, "--save", "n.npz", "--report", "s.html")[0] == 0
+    assert (folder / "m.npz").read_bytes() == before != (folder / "n.npz").read_bytes()

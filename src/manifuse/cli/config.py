@@ -31,6 +31,9 @@ SCHEMES: Mapping[str, type[ImplicitEuler] | type[ExplicitEuler]] = {
 METHOD = {field.name: field for field in fields(JointDiffusion) if field.name != "diffusion"}
 DIFFUSION = {field.name: field for field in fields(Algorithm1)}
 
+#: What a run may write beside its output.
+BESIDE = ("save", "report")
+
 #: TOML has no None; this text stands for that of ``fitted_rows``.
 ALL = "all"
 
@@ -148,15 +151,37 @@ def config_text(options: RefineOptions, method: JointDiffusion) -> str:
     return "\n".join([*_lines(named), *tables, ""])
 
 
-def is_described(options: RefineOptions, method: JointDiffusion) -> bool:
-    """Whether the config that options name says by itself what a run uses, but for what is written beside."""
-    assert options.config is not None, "there is a config"
-    beside = {"save": options.save, "report": options.report}
+def demand_own_files(options: RefineOptions, method: JointDiffusion) -> None:
+    """Refuse to replace files of the run that a config records by those of another run.
+
+    Raises
+    ------
+    InputError
+        If the command line changes what the config says, but not the names of what is written.
+    """
+    if options.config is None:
+        return
     try:
-        alone = read_options(type(options), {"config": options.config, **beside})
+        alone = read_options(type(options), {"config": options.config})
     except InputError:
-        return False
-    return config_text(alone, method_of(alone)) == config_text(options, method)
+        alone = None
+    names = [name for name in config_keys(type(options)) if name != "method"]
+    changed = {name for name in names if alone is None or getattr(alone, name) != getattr(options, name)}
+    if alone is None or method_of(alone) != method:
+        changed.add("method")
+    if options.record is None and changed - {*BESIDE}:
+        raise InputError(
+            f"{options.config} would be the record of this run, but the command line changes what it says; give the "
+            "output another name with --out."
+        )
+    if alone is None or alone.record is not None or not changed - {"out", *BESIDE}:
+        return
+    for name in BESIDE:
+        if getattr(options, name) is not None and name not in changed:
+            raise InputError(
+                f"{getattr(options, name)} is of the run that {options.config} records, but the command line changes "
+                f"what it says; give another name with --{name}."
+            )
 
 
 def config_keys(kind: type[RefineOptions]) -> dict[str, type]:

@@ -10,7 +10,7 @@ from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
 from manifuse.cli.announcement import lines_of
-from manifuse.cli.config import config_text, is_described, method_of
+from manifuse.cli.config import config_text, demand_own_files, method_of
 from manifuse.cli.refine_options import HOST, RefineOptions
 from manifuse.errors import InputError
 from manifuse.files import Writer, bytes_writer
@@ -52,11 +52,7 @@ def run_refine(
         )
     method = method_of(options)
     _check_files(options)
-    if options.record is None and not is_described(options, method):
-        raise InputError(
-            f"{options.config} would be the record of this run, but the command line changes what it says; give the "
-            "output another name with --out."
-        )
+    demand_own_files(options, method)
     backend = backend_named(options.backend)
     tables = files_of(options).read()
     announce("\n".join(lines_of(tables.main, tables.references, tables.labels)))
