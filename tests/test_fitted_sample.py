@@ -265,3 +265,13 @@ def test_calls_from_several_threads_give_the_same_and_leave_the_libraries_their_
     assert [each["num_threads"] for each in threadpool_info()] == limits
     for predictions in found:
         np.testing.assert_array_equal(predictions, result.predictions)
+
+
+def test_a_reference_that_knows_most_of_the_sample_but_few_rows_is_judged_as_one_that_knows_few():
+    case = draw(1, rows=1500, pairs=80, references=1)
+    known = case.main.keys[np.isin(case.main.keys, case.references[0].keys)][:40]
+    labels = mf.RankLabels(known, case.truth[np.isin(case.main.keys, known)])
+    sampled, whole = (mf.refine(case.main, case.references, labels, rng=0, fitted_rows=rows) for rows in (100, None))
+    assert (len(sampled.fitted_model.main), sampled.relevance[0].pairs) == (100, 80)
+    assert not len(sampled.fitted_model.columns.references.usual)
+    assert sampled.relevance[0].reached == pytest.approx(whole.relevance[0].reached, abs=0.005)

@@ -34,7 +34,7 @@ class ReferenceLesson(Saveable):
     column : int
         Which reference it imputes, among those that take part.
     known_share : float
-        Of the fitted rows, the share that the reference knows.
+        Of all main rows, fitted or not, the share that the reference knows.
     """
 
     lesson: Lesson
@@ -43,7 +43,7 @@ class ReferenceLesson(Saveable):
 
     @property
     def knows_most(self) -> bool:
-        """Whether the reference knows most of the fitted rows, so that what it knows is usual."""
+        """Whether the reference knows most main rows, so that what it knows is usual."""
         return self.known_share > 0.5
 
 
@@ -106,7 +106,7 @@ class Imputed(Column):
 
     @property
     def usual(self) -> IndexArray:
-        """Columns of the usual references: those that know most fitted rows, or all."""
+        """Columns of the usual references: those that know most main rows, or all."""
         rare = [each.column for each in self.lessons if not each.knows_most]
         return np.setdiff1d(np.arange(len(self.numbers)), rare)
 
@@ -188,7 +188,7 @@ def impute(
             # In an order that does not depend on where rows stand, as what is drawn of them later is.
             pairs = paired_rows[np.argsort(places[paired_rows])][drawn(len(paired_rows), MOST_PAIRS)]
             learned = learn(covariance, rows.take(pairs), values[pairs, column], _nothing(pairs))
-            lessons.append(ReferenceLesson(learned.lesson, column, len(paired_rows) / len(rows)))
+            lessons.append(ReferenceLesson(learned.lesson, column, reference.known_share))
             alone.append((pairs, _without_each(learned)))
     predicted = predict_each([each.lesson for each in lessons], rows, _nothing(rows))
     for each, (pairs, without), (said, variances) in zip(lessons, alone, predicted, strict=True):

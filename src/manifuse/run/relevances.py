@@ -9,6 +9,7 @@ import numpy as np
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.refined_scores import RefinedScores
 from manifuse.columns.scored import HeldOutScores
+from manifuse.columns.view import View
 from manifuse.columns.worth import worths_by_labels
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.one_factor import correlation
@@ -16,6 +17,7 @@ from manifuse.evidence.relevance import Relevance, RelevanceTable, Standing
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.run.preparation import PreparedRun
+from manifuse.tables.problem import Reference
 
 
 def worths_of(
@@ -52,7 +54,7 @@ def relevance_of(
         if number in numbers:
             column = numbers.index(number)
             weight, standing = float(found.agreement.pulls[column]), _standing(found, column)
-            reached = float(1.0 - found.known.fitted["doubt"][:, column].mean())
+            reached = _reached(reference, found.known.fitted, column)
             if not reference.is_coupled:
                 imputed = found.known.held_out["unseen"][rows, column]
                 fidelity = correlation(imputed, found.known.fitted["references"][rows, column])
@@ -73,6 +75,13 @@ def relevance_of(
             )
         )
     return RelevanceTable(entries)
+
+
+def _reached(reference: Reference, rows: View, column: int) -> float:
+    """How much is known of a reference at all main rows, of which some may be fitted; see `Relevance`."""
+    unknown = rows.known[:, column] == 0
+    doubt = float(rows["doubt"][unknown, column].mean()) if unknown.any() else 0.0
+    return 1.0 - (1.0 - reference.known_share) * doubt
 
 
 def _standing(found: RunOutputs, column: int) -> Standing:

@@ -35,8 +35,8 @@ class Reference:
     table : Observations
     main_rows, reference_rows : (p,) array of int
         The pairs, in the order of `tables.drawing_order`, so that folds drawn over them depend on rows alone.
-    is_coupled : bool
-        Whether every main row has a partner, so that the bridge is the identity.
+    known_share : float
+        Of all main rows, the share that it knows; of a part of the tables, that of the whole.
     is_idle : bool
         Whether it has nothing to say, because it is constant or repeats the main predictor. It takes no part.
     turning : Turning or None
@@ -46,7 +46,7 @@ class Reference:
     table: Observations
     main_rows: IndexArray
     reference_rows: IndexArray
-    is_coupled: bool
+    known_share: float
     is_idle: bool
     turning: Turning | None
 
@@ -60,17 +60,17 @@ class Reference:
             If it has too few pairs, or lacks main rows and these have no features.
         """
         main_rows, reference_rows = pairs_of(main, table)
-        coupled = len(main_rows) == len(main)
+        share = len(main_rows) / len(main)
         demand_pairs(main, table, len(main_rows))
         warn_of_spelling(main, table, len(main_rows))
         if table.classes is None:
             # Without a graph, only its scores at the pairs are used.
             used = reference_rows if table.table is None else np.arange(len(table))
             warn_of_far(f"scores of {table.name}", table.scores[used], table.keys[used])
-        turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=coupled)
+        turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=share == 1)
         if idle is not None:
             warn("idle_reference", idle)
-        return cls(table, main_rows, reference_rows, coupled, idle is not None, turning)
+        return cls(table, main_rows, reference_rows, share, idle is not None, turning)
 
     def straightened(self, main: Observations) -> Reference:
         """Return the same reference of a straightened ``main``, straightened by the rows that are used."""
@@ -94,6 +94,11 @@ class Reference:
         return Level.of(scores[self.reference_rows]).apply(scores)
 
     @property
+    def is_coupled(self) -> bool:
+        """Whether every main row has a partner, so that the bridge is the identity."""
+        return self.known_share == 1
+
+    @property
     def is_looked_up(self) -> bool:
         """Whether its scores are found by id, because it came without features or knows all main rows."""
         return self.is_coupled or self.table.table is None
@@ -115,7 +120,7 @@ class Reference:
         table = self.table if len(rows) == len(self.table) else self.table.take(rows)
         main_rows, reference_rows = pairs_of(main, table)
         turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=self.is_coupled)
-        return Reference(table, main_rows, reference_rows, self.is_coupled, idle is not None, turning)
+        return Reference(table, main_rows, reference_rows, self.known_share, idle is not None, turning)
 
 
 def _turn_and_judge(
