@@ -112,3 +112,14 @@ def test_references_that_know_all_rows_are_no_pairs():
     result = mf.refine(ours, everywhere, labels, rng=0)
     assert result.reason is not Reason.PAIRS
     assert result.evidence.measured.at_pairs is None
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_rows_are_said_to_be_judged_as_unknown_unless_a_reference_that_knows_most_rows_knows_them(share):
+    truth, ours, _, _ = problem(7)
+    known = np.random.default_rng(0).permutation(ROWS)[: int(share * ROWS)]
+    theirs = mf.Observations(truth[known] + np.random.default_rng(1).normal(size=len(known)), ids=known, name="theirs")
+    result = mf.refine(ours, [theirs], mf.RankLabels(known[:60], truth[known[:60]]), rng=0)
+    assert result.evidence.measured.at_pairs is not None
+    assert result.evidence.measured.as_if_unknown is (share < 0.5)
+    assert ("as if no reference knew them" in result.summary().replace("\n", " ")) is (share < 0.5)

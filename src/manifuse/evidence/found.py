@@ -36,6 +36,8 @@ class Measurement(Saveable):
         Whether own scores say no more of the labels than chance could.
     at_pairs : Gain or None
         What following the references alone gains at labelled rows that they know themselves; None if these are few.
+    as_if_unknown : bool
+        Whether every labelled row is judged as if no reference knew it; not if one that knows most rows knows it.
     by_class : ByClass or None
         Of classes, what labels say of each of them. If the refinement was not taken, it is what it would have been.
     risk : pair of Accuracy and Gain, or None
@@ -66,6 +68,7 @@ class Measurement(Saveable):
     backwards: bool = False
     unrelated: bool = False
     at_pairs: Gain | None = None
+    as_if_unknown: bool = True
     by_class: ByClass | None = None
     risk: tuple[Accuracy, Gain] | None = None
     uncalibrated: Literal["scale", "labels"] | None = None

@@ -221,6 +221,7 @@ def _measured(
         backwards=taught.is_backwards(there),
         unrelated=_is_unrelated(given, found, labels),
         at_pairs=at_pairs,
+        as_if_unknown=not found.known.fitted.known[taught.rows][:, found.columns.references.usual].any(),
         uncalibrated=_why_uncalibrated(given.problem.main, score),
         in_other_units=_in_other_units(honest.scored, given),
         averaged=_averaged(given, found, labels, there, refined),

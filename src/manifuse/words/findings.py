@@ -83,9 +83,11 @@ def _of_worth(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _helps_at_pairs(evidence: Evidence) -> bool:
-    """Whether the references certainly help at rows that they know; worths are judged as if they did not know them."""
+    """Whether the references certainly help at rows that they know, where worths are judged as if they did not."""
     measured = evidence.measured
-    return measured is not None and measured.at_pairs is not None and measured.at_pairs.is_certain
+    if measured is None or measured.at_pairs is None:
+        return False
+    return measured.as_if_unknown and measured.at_pairs.is_certain
 
 
 def _said_of_worth(worth: Gain, *, helps: bool) -> str:

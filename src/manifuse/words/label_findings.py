@@ -125,7 +125,7 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
     who, are = ("the refined scores", "are") if taken else ("the refinement that was not taken", "is")
     how = f"{are} behind it" if ahead.is_loss else "cannot be told apart from it"
     how = f"{are} ahead of it" if ahead.is_certain else how
-    where = "" if measured.at_pairs is None else ", judged as if no reference knew them"
+    where = ", judged as if no reference knew them" if measured.at_pairs is not None and measured.as_if_unknown else ""
     said = f"On all {many(gain.rows, 'labelled row')}{where}, imputing the references and averaging all scores gains"
     said = f"{said} {gain.amount(signed=True)}"
     said = f"{said}; {who} {how} ({ahead.amount(signed=True)})"
