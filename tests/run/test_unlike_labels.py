@@ -117,3 +117,19 @@ def test_labels_of_rows_that_a_classifier_is_least_sure_of_are_not_like_the_rest
         labelled = unsure if chosen == "least sure" else rng.permutation(ROWS)[:LABELS]
         result = mf.refine(ours, [], mf.ClassLabels(labelled, truth[labelled]), rng=0)
         assert result.evidence.measured.like_rest is (chosen == "any")
+
+
+@pytest.mark.parametrize("chosen", ["first half", "any"])
+@pytest.mark.parametrize("follows", [True, False])
+def test_labels_of_the_first_half_of_the_time_are_not_like_the_rest(chosen, follows):
+    """Rows stand in time if those that follow each other are alike; else their places say nothing."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        features = rng.standard_normal((ROWS, 4))
+        for row in range(1, ROWS if follows else 0):
+            features[row] = 0.9 * features[row - 1] + np.sqrt(1 - 0.9**2) * features[row]
+        truth = features[:, 0] + 0.5 * rng.standard_normal(ROWS)
+        ours = mf.Observations(truth + rng.standard_normal(ROWS), features, ids=range(ROWS))
+        labelled = rng.permutation(ROWS // 2 if chosen == "first half" else ROWS)[:LABELS]
+        result = mf.refine(ours, [], mf.RankLabels(labelled, truth[labelled]), rng=0)
+        assert result.evidence.measured.like_rest is (chosen == "any" or not follows)

@@ -38,8 +38,8 @@ class Labels:
     unseen : list of lists of arrays of int
         The observations that each fold of each trial must not see.
     like_rest : bool
-        Whether the means of the labelled rows' features and own scores, the spread of own scores, and at pairs their
-        distance from a reference's, are those of all rows, but for chance.
+        Whether the means of the labelled rows' features and own scores, the spread of own scores, at pairs their
+        distance from a reference's, and places if rows stand in order, are those of all rows, but for chance.
     """
 
     score: Score
@@ -61,11 +61,12 @@ def most_taught(score: Score) -> int:
     return MOST_ORDERED if isinstance(score, PairedRanking) else MOST_TAUGHT
 
 
-def is_like_rest(rows: View, labelled: IndexArray) -> bool:
+def is_like_rest(rows: View, labelled: IndexArray, *, in_order: bool = False) -> bool:
     """Whether labelled rows are like all rows: no mean of a column is farther away than chance explains.
 
     Nor is the mean distance of own scores from their median, as if rows in the middle or at the ends were chosen, or
-    that from a reference's scores at its pairs, as if rows were chosen where these differ.
+    that from a reference's scores at its pairs, as if rows were chosen where these differ. If rows stand ``in_order``,
+    such as that of time, their places are one more column, as if early or late rows were chosen.
     """
     own, chosen = rows["own"], np.isin(np.arange(len(rows)), labelled)
     parts = parts_of(rows, chosen)
@@ -73,6 +74,8 @@ def is_like_rest(rows: View, labelled: IndexArray) -> bool:
         pairs = np.flatnonzero(known)
         ours, theirs = (Level.of(each).apply(each) for each in (own[pairs], rows["references"][pairs, reference]))
         parts.append((np.abs(ours - theirs), chosen[pairs]))
+    if in_order:
+        parts.append((np.arange(len(rows), dtype=np.float64)[:, None], chosen))
     return have_means_of_all(parts)
 
 

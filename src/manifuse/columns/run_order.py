@@ -159,7 +159,7 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
     score = given.score.few(most_taught(given.score), rng)
     blocks, held = blocks_of(given, score, rows)
     folds, unseen = score.hold_out(blocks, held, rng, 1 if one_trial else TRIALS)
-    return Labels(score, blocks, folds, unseen, is_like_rest(rows, score.rows))
+    return Labels(score, blocks, folds, unseen, is_like_rest(rows, score.rows, in_order=held is Held.BY_RUN))
 
 
 def blocks_of(given: RunInputs, score: Score, rows: View) -> tuple[IndexArray, Held]:
