@@ -61,7 +61,7 @@ class Alone:
         columns = Columns(
             own=Level.of(problem.main.scores[:, None]),
             smoothed=None,
-            references=Imputed(numbers, (), looked_up, tuple(plain for _ in numbers)),
+            references=Imputed(numbers, tuple(map(str, numbers)), (), looked_up, tuple(plain for _ in numbers)),
             expected=Expected(np.zeros(len(numbers)), np.zeros((len(numbers), 1)), plain),
             calibrated=None,
             learned=None,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.alone import alone
-from tests.problems import draw, remade
+from tests.problems import draw, remade, smooth_truth
 
 import manifuse as mf
 from manifuse.backends.index import Index
@@ -355,6 +355,28 @@ def test_later_scores_that_run_against_similar_rows_are_warned_of(rng, sign, row
     with warnings.catch_warnings(record=True) as given:
         result.apply(later.take(np.arange(rows)))
     assert [each.message.code for each in given].count("reversed_scores") == is_reversed
+
+
+@pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize("fitted", [120, 300], ids=["some known", "all known"])
+@pytest.mark.parametrize(
+    "sign, shift, rows, says",
+    [(-1, 0, 200, "run against"), (1, 2.0, 200, "differ from"), (1, 0, 200, None), (-1, 0, 19, None)],
+)
+def test_a_reference_whose_later_scores_are_unlike_its_fitted_ones_is_warned_of(rng, fitted, sign, shift, rows, says):
+    features, truth = smooth_truth(rng, 600)
+    features[300:, 0] += 0.5  # later rows may come from elsewhere
+    ours, theirs = (truth + noise * rng.standard_normal(600) for noise in (0.7, 0.3))
+    main = mf.Observations(ours[:300], features[:300], ids=range(300), name="ours")
+    known = np.r_[:fitted, 300:500]
+    theirs[300:] = shift + sign * theirs[300:]
+    result = mf.refine(main, [mf.Observations(theirs[known], ids=known, name="theirs")], rng=0)
+    later = mf.Observations(ours[300:], features[300:], ids=range(300, 600), name="later")
+    with warnings.catch_warnings(record=True) as given:
+        result.apply(later.take(np.r_[:rows, 200:300]))
+    found = [str(each.message) for each in given if each.message.code == "strange_reference"]
+    assert len(found) == (says is not None)
+    assert says is None or (says in found[0] and "theirs" in found[0])
 
 
 def test_where_features_say_nothing_of_scores_these_are_not_called_reversed(rng):

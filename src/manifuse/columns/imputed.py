@@ -55,6 +55,8 @@ class Imputed(Column):
     ----------
     numbers : tuple of int
         The references that take part, by their numbers.
+    names : tuple of str
+        Of these.
     lessons : tuple of ReferenceLesson
     lookups : mapping of int to Lookup
         Scores of the references that later rows are looked up in, by their numbers.
@@ -63,6 +65,7 @@ class Imputed(Column):
     """
 
     numbers: tuple[int, ...]
+    names: tuple[str, ...]
     lessons: tuple[ReferenceLesson, ...]
     lookups: Mapping[int, Lookup]
     levels: tuple[Level, ...]
@@ -198,7 +201,8 @@ def impute(
         never[:, each.column] = said
         never[pairs, each.column] = without
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
-    imputed, held_out = Imputed(tuple(references), tuple(lessons), lookups, tuple(levels)), never.copy()
+    names = tuple(each.name for each in references.values())
+    imputed, held_out = Imputed(tuple(references), names, tuple(lessons), lookups, tuple(levels)), never.copy()
     held_out[:, imputed.usual] = values[:, imputed.usual]
     known = known.add("references", values, held_out).add("imputed", held_out).add("unseen", never)
     return imputed, known.add("pairs", imputed._pairs(rows), np.zeros(len(rows))).add("doubt", doubt)

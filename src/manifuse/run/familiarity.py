@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges
 from manifuse.errors import warn
+from manifuse.evidence.one_factor import correlation
 from manifuse.grid import figures
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.columns import means_and_deviations
@@ -193,6 +194,34 @@ def strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:
     beyond = np.count_nonzero(np.abs(rows) > BEYOND * widest, axis=0) >= max(BEYOND_ROWS, BEYOND_SHARE * len(rows))
     shift = np.where(shift > STRANGE_SHIFT + error, shift, np.where(beyond, np.abs(rows).max(axis=0), 0.0))
     return np.where(median > STRANGE_DEVIATIONS + error, median, shift)
+
+
+def warn_of_reference(reference: str, new: str, looked_up: FloatArray, predicted: FloatArray) -> None:
+    """Warn of a reference whose scores of later rows are unlike what was ``predicted`` of them.
+
+    Parameters
+    ----------
+    reference, new : str
+        Names, for the message.
+    looked_up, predicted : (q, c) array
+        Scores of later rows that the reference knows, standardised by its pairs.
+
+    Warns
+    -----
+    ManifuseWarning
+    """
+    found = correlation(looked_up, predicted)
+    strange = strange_by(looked_up - predicted, np.full(predicted.shape[1], np.inf)).max()
+    how = f"differ from what is predicted of them by up to {figures(strange, 3)} standard deviations"
+    if found < -3.0 / np.sqrt(len(predicted)):
+        how = f"run against what is predicted of them (correlation {found:.2f})"
+    elif not strange:
+        return
+    warn(
+        "strange_reference",
+        f"The scores that {reference} has of the rows of {new} {how}; check whether they are of the same model, their "
+        "sign and their units.",
+    )
 
 
 def _of_strange(new: Observations, strange: IndexArray, deviations: FloatArray) -> str:

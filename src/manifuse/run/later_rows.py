@@ -19,9 +19,9 @@ from manifuse.columns.unknown import error_if_unknown
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.machine import threads
-from manifuse.run.familiarity import Familiarity
+from manifuse.run.familiarity import FEWEST_ROWS, SPREAD_ROWS, Familiarity, warn_of_reference
 from manifuse.run.ranks import Fallback, alone_of
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
@@ -61,10 +61,27 @@ class LaterRows:
         return view if smoothed is None else view.with_column("smoothed", smoothed.fitted)
 
     def compare_with_fitted(self, new: Observations) -> None:
-        """Warn of later rows whose features or scores are unlike those of the fitted rows."""
+        """Warn of later rows whose features or scores, own or references', are unlike those of the fitted rows."""
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)
             self._familiarity.warn_of_reversed(new, self.main)
+        self._compare_references(new)
+
+    def _compare_references(self, new: Observations) -> None:
+        """Warn of references whose scores of later rows are unlike what their lessons predict."""
+        view, smoothed = self.view(new), self.columns.smoothed
+        enough = (view.known > 0).sum(axis=0) >= FEWEST_ROWS
+        needs_common = enough[self.columns.references.common].any()
+        imputed = self._common[0].references if needs_common else self.columns.references
+        for each in imputed.lessons:
+            if enough[each.column]:
+                known = np.flatnonzero(view.known[:, each.column])
+                rows = view.take(known[thinned(len(known), SPREAD_ROWS)])
+                if smoothed is not None:
+                    edges = Edges.of(rows.features, self._index, self.joining)
+                    rows = smoothed.add_to(replace(rows, edges=edges), "smoothed")
+                predicted, _ = each.lesson.predict(rows, np.empty((len(rows), 0)))
+                warn_of_reference(imputed.names[each.column], new.name, rows["looked up"][:, each.column], predicted)
 
     def refine(self, new: Observations, later: IndexArray, made: RefinedScores) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
