@@ -164,6 +164,18 @@ def test_names_that_are_numbers_are_as_good_as_names_that_are_words(drawn):
     assert set(combiner.predict(X)) == {"2", "3", "5", "9"}
 
 
+@pytest.mark.parametrize("kind", [float, int, str])
+def test_names_that_a_program_wrote_of_floats_are_found_by_any_numbers(drawn, kind):
+    combiner, X, y = numbered(drawn, ("1.0", "2.0", "3.0", "4.0"))
+    truth = y if kind is str else y.astype(float).astype(kind)
+    combiner.fit(X, truth)
+    assert combiner.classes_.tolist() == (sorted({*y}) if kind is str else [1, 2, 3, 4])
+    assert combiner.score(X, truth) == np.mean(combiner.predict(X) == truth) > 0.6
+    assert len(combiner.refinement_.evidence.measured.by_class.classes) == 4
+    predicted = cross_val_predict(combiner, X, truth, cv=KFold(3), method="predict_proba")
+    np.testing.assert_allclose(predicted.sum(axis=1), 1.0)
+
+
 def test_places_of_classes_are_refused_where_it_cannot_be_told_which_they_are(drawn):
     combiner, X, truth = numbered(drawn, sorted(NAMES))
     ways = {"cv": KFold(2), "method": "predict_proba"}

@@ -236,7 +236,7 @@ CASES = {
     "a row paired twice": ({"p.csv": text("main,reference\nm1,r50\nm1,r51\n")}, ["--pairs", "p.csv"], "twice"),
     "features that are an archive": ({"f.npz": archive(x=np.ones(3))}, "main.csv::f.npz", "must end in .npy"),
     "features chosen in an archive": (
-        {"main.npz": archive(ids=np.arange(9), scores=np.arange(9.0))},
+        {"main.npz": archive(ids=np.arange(9), scores=np.arange(9.0), features=np.ones((9, 1)))},
         ["--features", "x"],
         "has no columns to choose from",
     ),
@@ -511,7 +511,7 @@ CASES = {
     "scores in two columns of an archive": (
         {"main.npz": archive(ids=np.arange(9), scores=np.ones((9, 2)))},
         [],
-        "came with shape (9, 2), but one number per row",
+        "has scores of shape (9, 2) and no names of classes",
     ),
     "text as scores of an archive": (
         {"main.npz": archive(ids=np.arange(3), scores=np.array(["a", "b", "c"]))},

@@ -61,3 +61,19 @@ def test_features_that_may_agree_by_chance_or_miss_one_label_are_not_named(rng):
         # Too few labels, or too few that are not like most.
         refine(np.column_stack([age, noise]), noise[:19])
         refine(np.column_stack([age, noise > np.sort(noise[:50])[-3]]), noise[:50] > np.sort(noise[:50])[-3])
+
+
+@pytest.mark.parametrize("unknown", [60, 30])
+def test_labels_whose_ids_lost_their_zeros_are_told_so(rng, unknown):
+    ids = [f"{row:04d}" for row in range(1, 301)]
+    features = rng.standard_normal((300, 3))
+    main = mf.Observations(features[:, 0] + rng.standard_normal(300), features, ids=ids, name="ours")
+    lost = [each.lstrip("0") for each in ids[:unknown]]
+    labels = mf.RankLabels(lost + ids[unknown:60], features[:60, 0] + rng.standard_normal(60))
+    says = f"{unknown} more ids of the labels would be equal to ids of ours if both wrote leading zeros in one way"
+    if unknown == 60:
+        with pytest.raises(mf.InputError, match=says):
+            mf.refine(main, [], labels, rng=0)
+    else:
+        with pytest.warns(mf.ManifuseWarning, match=says):
+            mf.refine(main, [], labels, rng=0)

@@ -22,6 +22,7 @@ from manifuse.tables.drawing_order import order_of
 from manifuse.tables.far_values import warn_of_far
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
+from manifuse.tables.spelling import more_if_spelled
 
 #: Classes that a message names.
 NAMED = 3
@@ -183,6 +184,8 @@ def _warn_of_missing(missing: NDArray[np.str_], main: Observations, what: str, u
     are, they = ("is of an id", "it is") if left == 1 else ("are of ids", "they are")
     dropped = ", or whose rows were left out of it" if len(main.rows) and main.rows[-1] >= len(main) else ""
     example = f"first: {str(missing[0])!r}, where {main.name} has ids like {str(main.keys[0])!r}"
+    more = more_if_spelled(main, "the labels", missing, 0)
+    example += f"; {more}" if more else ""
     if not kept:
         what = "No label is of an id" if what == "label" else "No ordered pair is of two ids"
         raise InputError(f"{what} that {main.name} has ({example}); give labels of its rows.")

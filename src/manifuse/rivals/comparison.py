@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
@@ -218,6 +219,8 @@ def _table_of(score: RowScore, judged: Mapping[str, FloatArray], blocks: Folds) 
     """A row for each method, the best first: its measures at all labelled rows, and how they differ from `refine`."""
     compared = score.gain_in_accuracy if isinstance(score, LogLoss) else score.gain
     gains = {name: compared(judged["refine"][None], each[None], blocks) for name, each in judged.items()}
+    # Its difference from itself is known.
+    gains["refine"] = replace(gains["refine"], standard_error=0.0)
     names = sorted(gains, key=lambda name: -gains[name].value)
     sign = -1.0 if isinstance(score, SquaredError) else 1.0
     measures = {score.measure: [score.measured(judged[name]) for name in names]}

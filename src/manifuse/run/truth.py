@@ -19,8 +19,8 @@ from manifuse.tables.containers import to_numpy, to_text
 from manifuse.tables.labels import RankLabels, to_grades
 from manifuse.tables.observations import Observations
 
-#: A name of a class that is a whole number as people write it.
-_WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")
+#: A name of a class that is a whole number as people and programs write it.
+_WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))(?:\.0)?")
 
 
 def graded(main: Observations, y: Any) -> RankLabels | None:
@@ -56,8 +56,9 @@ def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
 
 def names_in_order(classes: Classes, *, as_numbers: bool) -> NDArray[Any]:
     """Names of classes as scikit-learn sorts them: numbers and truth values as such, if wanted ``as_numbers``."""
-    if as_numbers and all(_WHOLE.fullmatch(name) for name in classes.names):
-        return np.sort(np.array(classes.names).astype(np.int64))
+    wholes = [match[1] for name in classes.names if (match := _WHOLE.fullmatch(name))]
+    if as_numbers and len({*wholes}) == len(classes):
+        return np.sort(np.array(wholes).astype(np.int64))
     if as_numbers and {*classes.names} == {"False", "True"}:
         return np.array([False, True])
     return np.array(sorted(classes.names))
@@ -82,7 +83,7 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
     if not whole or not came <= places | {str(len(classes))}:
         return values
     could_be_places = came <= places and any(str(by_number[int(value)]) != value for value in came)
-    are_names = came <= set(classes.names)
+    are_names = bool((classes.places_of(sorted(came)) >= 0).all())
     if are_names and not could_be_places:
         return values
     if not are_names and came == places | {str(len(classes))}:
@@ -91,7 +92,7 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
             "the classes, and takes rows without a known truth as one more; give the truth of all rows, and every "
             "class in every fold."
         )
-    if are_names or came != places or (by_text != by_number.astype(str)).any():
+    if are_names or came != places or (classes.places_of(by_text) != classes.places_of(by_number)).any():
         numbers, names = (shorten(", ".join(each)) for each in (sorted(came), by_text.astype(str)))
         raise InputError(
             f"y has the numbers {numbers}, the classes are {names}, and it cannot be told whether these are names or "

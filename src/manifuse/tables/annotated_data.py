@@ -89,7 +89,9 @@ def _features_in(
     path: Path, entry: Any, called: ColumnNames, pattern: str | None, fitted: Sequence[str] | None
 ) -> tuple[NDArray[Any] | None, tuple[str, ...] | None, tuple[str, ...]]:
     """Features of an entry, their names and those that are left out; of a data frame by the rules for columns."""
-    theirs = None if entry is None else columns_of(entry)
+    if entry is None:
+        return None, None, ()
+    theirs = columns_of(entry)
     if theirs is None:
         if pattern is not None:
             raise InputError(
@@ -97,7 +99,7 @@ def _features_in(
                 "among the entries of annotated data)."
             )
         is_sparse = issparse(entry)
-        return None if entry is None else np.asarray(entry.toarray() if is_sparse else entry), None, ()
+        return np.asarray(entry.toarray() if is_sparse else entry), None, ()
     drop = called.of_scores.drop
     names = [name for name in theirs if name not in drop]
     chosen = _chosen(path, entry.set_axis(theirs, axis=1), names, pattern, fitted)

@@ -7,6 +7,7 @@ on the order of the classes, and the one log-ratio of two classes is their log-o
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -108,12 +109,14 @@ class Classes(Saveable):
     def places_of(self, names: Any) -> IndexArray:
         """Positions of names among the classes (l,); -1 of those that are not there.
 
-        True and False are the classes 1 and 0, if these are all.
+        True and False are the classes 1 and 0, if these are all. The class 1 may be written as 1.0, and 1.0 as 1.
         """
-        places = {each: place for place, each in enumerate(self.names)}
+        places = {_whole(each): place for place, each in enumerate(self.names)}
         if places.keys() == {"0", "1"}:
             places |= {"False": places["0"], "True": places["1"]}
-        return np.array([places.get(str(each), -1) for each in names], dtype=np.intp)
+        places |= {each: place for place, each in enumerate(self.names)}
+        texts = [str(each) for each in names]
+        return np.array([places.get(each, places.get(_whole(each), -1)) for each in texts], dtype=np.intp)
 
     def from_others(self, others: Classes) -> FloatArray:
         """The matrix (k' - 1, k - 1) that makes log-ratios of these classes out of those of other ones.
@@ -141,6 +144,11 @@ def replace_classes(had: FloatArray, said: FloatArray, replaced: BoolArray) -> F
     """
     left = np.maximum(1.0 - had[..., ~replaced].sum(axis=-1, keepdims=True), 0.0)
     return np.where(replaced, left / said[..., replaced].sum(axis=-1, keepdims=True) * said, had)
+
+
+def _whole(name: str) -> str:
+    """The name of a class without the fraction that programs write of a whole number."""
+    return name.removesuffix(".0") if re.fullmatch(r"-?[0-9]+\.0", name) else name
 
 
 def _times(rows: FloatArray, matrix: FloatArray) -> FloatArray:

@@ -181,7 +181,7 @@ def to_grades(values: Any, *, what: str) -> FloatArray:
     if text is not None:
         raise InputError(
             f"{what} came as text, such as {text!r}, but scores are refined by numbers, of which larger is better; "
-            f"give numbers, such as 1 where it is {text!r}, 0 where it is something else, and NaN where it is not known."
+            f"give numbers, such as 1 where it is {text!r}, 0 where it is not, and NaN where it is not known."
         )
     return to_floats(values, what=what, dimensions=1)
 

@@ -128,7 +128,7 @@ def _first_of(table: Observations) -> str:
 def demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
     """Refuse too few pairs, and other main rows without features; warn of few pairs."""
     if pairs < LEAST_PAIRS:
-        more = more_if_spelled(main, table, pairs)
+        more = more_if_spelled(main, table.name, table.keys, pairs)
         raise InputError(
             f"{table.name} shares {pairs} of its {many(len(table), 'id')} with {main.name}, but at least "
             f"{LEAST_PAIRS} (better 30 to 200) are needed; check that both tables name their rows alike "

@@ -62,8 +62,6 @@ def read_table(
     file, _, entry = given.partition("::")
     path = Path(file)
     ending = path.suffix.lower()
-    if features is not None and ending == ".npz":
-        raise InputError(f"`features` came, but {path} has no columns to choose from; leave it out.")
     if columns.all_there and ending in (".h5ad", ".npz"):
         named = [role for role in OWN_NAMES[ending] if getattr(columns, role)]
         if named:
@@ -71,15 +69,24 @@ def read_table(
     if ending == ".h5ad":
         return read_annotated(path, entry, columns, features, fitted)
     table = (
-        _from_archive(path) if ending == ".npz" else open_table(path, features, fitted, columns, bare=bool(entry))[1]()
+        _from_archive(path, features)
+        if ending == ".npz"
+        else open_table(path, features, fitted, columns, bare=bool(entry))[1]()
     )
     return replace(table, source=read_features(Path(entry)), feature_names=None) if entry else table
 
 
-def _from_archive(path: Path) -> Table:
+def _from_archive(path: Path, pattern: str | None) -> Table:
     # Refined tables have these columns.
     arrays = {{"id": "ids", "score": "scores"}.get(name, name): each for name, each in read_archive(path).items()}
     demand_columns(path, {name: name for name in arrays}, "ids", "scores")
+    if pattern is not None and "features" in arrays:
+        raise InputError(f"`features` came, but {path} has no columns to choose from; leave it out.")
+    if arrays["scores"].ndim == 2 and "classes" not in arrays:
+        raise InputError(
+            f"{path} has scores of shape {arrays['scores'].shape} and no names of classes; add an array `classes` "
+            "with a name for each column if they are probabilities, or reshape them."
+        )
     named = to_text(arrays["classes"], what=f"The classes of {path}").tolist() if "classes" in arrays else []
     if named:
         Classes.of(named, len(named), name=path.stem)

@@ -15,18 +15,19 @@ from manifuse.tables.observations import Observations
 
 def warn_of_spelling(main: Observations, table: Observations, equal: int) -> None:
     """Warn of ids of a table that look like ids of the main table; ``equal`` of them are equal."""
-    more = more_if_spelled(main, table, equal)
+    more = more_if_spelled(main, table.name, table.keys, equal)
     if more:
         warn("spelling_of_ids", f"{more}; spell them alike.")
 
 
-def more_if_spelled(main: Observations, table: Observations, equal: int) -> str:
+def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal: int) -> str:
     """Say how many more ids than the ``equal`` ones would be equal if both tables spelled them so; else nothing.
 
-    They may be composed in another way, have characters of no width, have lost leading zeros, as in a spreadsheet, be
-    whole numbers that a program wrote with a fraction or, if most ids differ in nothing else, have other capitals.
+    ``ids`` (l,) are those of ``name``. They may be composed in another way, have characters of no width, have lost
+    leading zeros, as in a spreadsheet, be whole numbers that a program wrote with a fraction or, if most ids differ in
+    nothing else, have other capitals.
     """
-    sides = main.keys, table.keys
+    sides = main.keys, ids
     fewest = min(map(len, sides))
     if equal == fewest:
         return ""
@@ -50,7 +51,7 @@ def more_if_spelled(main: Observations, table: Observations, equal: int) -> str:
         merges = any(len(each) < len(keys) for each, keys in zip(spelled, sides, strict=True))
         more = len(spelled[0] & spelled[1]) - equal
         if more > (equal if spell is str.casefold else 0) and (may_merge or not merges):
-            return f"{many(more, 'more id')} of {table.name} would be equal to ids of {main.name} if both wrote {said}"
+            return f"{many(more, 'more id')} of {name} would be equal to ids of {main.name} if both wrote {said}"
     return ""
 
 

@@ -45,10 +45,10 @@ REASONS: Mapping[Reason, str] = {
     "them all: it is weak, or they predict something else, and scores alone do not tell which. The first is assumed, "
     "because they were brought as references, so the refinement follows them; give labels, or set `same_target` to "
     "false if they may predict something else.",
-    Reason.UNCLEAR: "Nothing shows that the references agree with each other beyond chance: the common rows are too few "
-    "to show it, or the references are weak, or they predict different things. It is assumed that they predict the "
-    "same thing as the main predictor, because they were brought as references, so the refinement follows them; give "
-    "labels or more pairs, or set `same_target` to false if they may predict something else.",
+    Reason.UNCLEAR: "Nothing shows that the references agree with each other beyond chance: the common rows are too "
+    "few to show it, or the references are weak, or they predict different things. It is assumed that they predict "
+    "the same thing as the main predictor, because they were brought as references, so the refinement follows them; "
+    "give labels or more pairs, or set `same_target` to false if they may predict something else.",
     Reason.DIFFER: "The main predictor and the references do not predict the same thing: either too few of them "
     "have something in common, or some are clearly high where others are low. So the main predictor comes back "
     "unchanged; give labels or other references, change the sign of scores that mean less where they are "

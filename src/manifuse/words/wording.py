@@ -75,7 +75,9 @@ def summary_of(evidence: Evidence, refined: RefinedScores, whole: int) -> str:
 def is_unmeasured(evidence: Evidence) -> bool:
     """Whether the refinement was taken, although neither labels nor references could speak for it."""
     reason = evidence.verdict.reason
-    return reason in (Reason.ASSUMED, Reason.WEAK, Reason.UNCLEAR) or (evidence.measured is None and reason is Reason.TOLD)
+    return reason in (Reason.ASSUMED, Reason.WEAK, Reason.UNCLEAR) or (
+        evidence.measured is None and reason is Reason.TOLD
+    )
 
 
 def doubt_of(evidence: Evidence) -> str:
