@@ -132,4 +132,8 @@ def test_labels_of_the_first_half_of_the_time_are_not_like_the_rest(chosen, foll
         ours = mf.Observations(truth + rng.standard_normal(ROWS), features, ids=range(ROWS))
         labelled = rng.permutation(ROWS // 2 if chosen == "first half" else ROWS)[:LABELS]
         result = mf.refine(ours, [], mf.RankLabels(labelled, truth[labelled]), rng=0)
-        assert result.evidence.measured.like_rest is (chosen == "any" or not follows)
+        assert result.evidence.measured.is_of_rest is (chosen == "any" or not follows)
+        said = [finding["sentence"] for finding in result.to_dict()["findings"]]
+        assert (
+            any("The gain is that of their time" in each for each in said) is not result.evidence.measured.is_of_rest
+        )

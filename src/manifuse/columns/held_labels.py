@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
@@ -38,8 +38,11 @@ class Labels:
     unseen : list of lists of arrays of int
         The observations that each fold of each trial must not see.
     like_rest : bool
-        Whether the means of the labelled rows' features and own scores, the spread of own scores, at pairs their
-        distance from a reference's, and places if rows stand in order, are those of all rows, but for chance.
+        Whether the means of the labelled rows' features and own scores, the spread of own scores, and at pairs their
+        distance from a reference's, are those of all rows, but for chance.
+    of_all_times : bool
+        Whether the mean place of the labelled rows is that of all rows, but for chance, if rows follow each other in
+        time.
     """
 
     score: Score
@@ -47,13 +50,15 @@ class Labels:
     folds: Folds
     unseen: list[list[IndexArray]]
     like_rest: bool = True
+    of_all_times: bool = True
 
     def only(self, kept: IndexArray) -> Labels:
         """Return some observations (k,), put into folds anew."""
         score = self.score.of_observations(kept)
         places = kept if len(kept) == len(score.rows) else np.concatenate([kept, kept + len(self.blocks) // 2])
         rng, blocks = np.random.default_rng(0), self.blocks[places]
-        return Labels(score, blocks, *score.hold_out(blocks, self.folds.held, rng, len(self.unseen)), self.like_rest)
+        folds, unseen = score.hold_out(blocks, self.folds.held, rng, len(self.unseen))
+        return replace(self, score=score, blocks=blocks, folds=folds, unseen=unseen)
 
 
 def most_taught(score: Score) -> int:
@@ -61,12 +66,11 @@ def most_taught(score: Score) -> int:
     return MOST_ORDERED if isinstance(score, PairedRanking) else MOST_TAUGHT
 
 
-def is_like_rest(rows: View, labelled: IndexArray, *, in_order: bool = False) -> bool:
+def is_like_rest(rows: View, labelled: IndexArray) -> bool:
     """Whether labelled rows are like all rows: no mean of a column is farther away than chance explains.
 
     Nor is the mean distance of own scores from their median, as if rows in the middle or at the ends were chosen, or
-    that from a reference's scores at its pairs, as if rows were chosen where these differ. If rows stand ``in_order``,
-    such as that of time, their places are one more column, as if early or late rows were chosen.
+    that from a reference's scores at its pairs, as if rows were chosen where these differ.
     """
     own, chosen = rows["own"], np.isin(np.arange(len(rows)), labelled)
     parts = parts_of(rows, chosen)
@@ -74,9 +78,13 @@ def is_like_rest(rows: View, labelled: IndexArray, *, in_order: bool = False) ->
         pairs = np.flatnonzero(known)
         ours, theirs = (Level.of(each).apply(each) for each in (own[pairs], rows["references"][pairs, reference]))
         parts.append((np.abs(ours - theirs), chosen[pairs]))
-    if in_order:
-        parts.append((np.arange(len(rows), dtype=np.float64)[:, None], chosen))
     return have_means_of_all(parts)
+
+
+def are_of_all_times(rows: int, labelled: IndexArray) -> bool:
+    """Whether the labelled ones of so many rows, which follow each other in time, are neither early nor late ones."""
+    places = np.arange(rows)
+    return have_means_of_all([(places[:, None].astype(np.float64), np.isin(places, labelled))])
 
 
 def distances_of(

@@ -11,7 +11,7 @@ from manifuse.columns.column import FittedViews
 from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
-from manifuse.columns.held_labels import Labels, distances_of, is_like_rest, most_taught
+from manifuse.columns.held_labels import Labels, are_of_all_times, distances_of, is_like_rest, most_taught
 from manifuse.columns.imputed import impute
 from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
@@ -159,7 +159,8 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
     score = given.score.few(most_taught(given.score), rng)
     blocks, held = blocks_of(given, score, rows)
     folds, unseen = score.hold_out(blocks, held, rng, 1 if one_trial else TRIALS)
-    return Labels(score, blocks, folds, unseen, is_like_rest(rows, score.rows, in_order=held is Held.BY_RUN))
+    of_all_times = held is not Held.BY_RUN or are_of_all_times(len(rows), score.rows)
+    return Labels(score, blocks, folds, unseen, is_like_rest(rows, score.rows), of_all_times)
 
 
 def blocks_of(given: RunInputs, score: Score, rows: View) -> tuple[IndexArray, Held]:

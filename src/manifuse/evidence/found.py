@@ -59,6 +59,8 @@ class Measurement(Saveable):
         0 unless it is clear.
     like_rest : bool
         Whether the labelled rows are like the rest; see `Labels`.
+    of_all_times : bool
+        Whether they are from all times, if rows follow each other in time; see `Labels`.
     """
 
     accuracy: Accuracy
@@ -77,6 +79,12 @@ class Measurement(Saveable):
     averaged: tuple[Gain, Gain] | None = None
     uneven: float = 0.0
     like_rest: bool = True
+    of_all_times: bool = True
+
+    @property
+    def is_of_rest(self) -> bool:
+        """Whether what was measured holds for the other rows, as far as features, scores and places tell."""
+        return self.like_rest and self.of_all_times
 
     @property
     def log_loss(self) -> Accuracy | None:

@@ -227,6 +227,7 @@ def _measured(
         averaged=_averaged(given, found, labels, there, refined),
         uneven=unevenness_of(refined, found.known.trials["variance"], taught),
         like_rest=labels.like_rest,
+        of_all_times=labels.of_all_times,
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
         return measured

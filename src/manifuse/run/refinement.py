@@ -91,7 +91,7 @@ class Refinement(Saveable):
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
         refined = RefinedScores.unchanged(main)
         if evidence.verdict.accepted:
-            refined = fitted_model.fitted if main is fitted_model.main else fitted_model.refine(main)
+            refined = fitted_model.fitted if main is fitted_model.main else fitted_model.refine(main, compared=True)
         return cls(evidence, course, method, seed, main, refined, fitted_model)
 
     @property

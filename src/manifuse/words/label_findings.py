@@ -106,6 +106,9 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
         said = "The labelled rows are not like the other rows, so the gain is that of rows like them alone."
         also = "What they teach fades elsewhere, where standard errors may be too small."
         yield Finding("unlike", False, f"{said} {also}", "labels")
+    if not measured.of_all_times:
+        said = "Rows that follow each other are alike, as in time, and the labelled ones are early or late."
+        yield Finding("times", False, f"{said} The gain is that of their time, and may be another later.", "labels")
     if measured.by_class is not None and (missing := measured.by_class.untaught):
         which, them = ("class", "it") if len(missing) == 1 else ("classes", "them")
         said = f"No label is of the {which} {named(missing)}, so labels teach nothing of {them}."

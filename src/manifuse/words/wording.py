@@ -90,7 +90,7 @@ def doubt_of(evidence: Evidence) -> str:
         return ""
     if not evidence.measured.gain.is_certain:
         return "not certainly better"
-    return "" if evidence.measured.like_rest else f"better {ON_THEM}"
+    return "" if evidence.measured.is_of_rest else f"better {ON_THEM}"
 
 
 def headline_of(evidence: Evidence) -> str:
@@ -136,7 +136,7 @@ def _how_certain(measured: Measurement) -> str:
     if not measured.gain.is_certain:
         return "but are not certainly better"
     better = "and are better" if measured.gain.is_clear else "and are probably better"
-    return better if measured.like_rest else f"{better} {ON_THEM}"
+    return better if measured.is_of_rest else f"{better} {ON_THEM}"
 
 
 def _of_agreement(evidence: Evidence) -> list[str]:
