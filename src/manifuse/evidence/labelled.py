@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
@@ -98,10 +97,9 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
         of = "1 label is of a class" if strange.sum() == 1 else f"{strange.sum()} labels are of classes"
         said = f"{of} that {main.name} does not have ({first_of(names, NAMED)})"
         they = "it is" if strange.sum() == 1 else "they are"
-        alike = {_folded(name): name for name in main.classes.names}
-        meant = next((each for each in names if _folded(each) in alike), None)
-        if meant is not None:
-            raise InputError(f"{said}, but it has {alike[_folded(meant)]!r}, and {meant!r} came; write them alike.")
+        alike = main.classes.spelled_otherwise(names)
+        if alike is not None:
+            raise InputError(f"{said}, but it has {alike[0]!r}, and {alike[1]!r} came; write them alike.")
         if not usable.any():
             raise InputError(f"{said}; name them as it does ({first_of(main.classes.names, NAMED)}).")
         warn("unusable_labels", f"{said}; {they} left out, and no accuracy counts these rows.")
@@ -143,11 +141,6 @@ def warn_of_truth(score: Score, main: Observations) -> None:
                 f"The feature {which} of {main.name} says the label of all {len(truth):,} labelled rows; if it is not "
                 "known before the truth is, leave it out (`drop`).",
             )
-
-
-def _folded(name: str) -> str:
-    """A name of a class without what people write in several ways: capitals, blanks, and composed characters."""
-    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def _warn_of_minus_one(grades: FloatArray) -> None:

@@ -8,6 +8,8 @@ on the order of the classes, and the one log-ratio of two classes is their log-o
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -118,6 +120,15 @@ class Classes(Saveable):
         texts = [str(each) for each in names]
         return np.array([places.get(each, places.get(_whole(each), -1)) for each in texts], dtype=np.intp)
 
+    def spelled_otherwise(self, names: Iterable[str]) -> tuple[str, str] | None:
+        """The first class that is one of other ``names``, but for how people write it, and that name; else None.
+
+        That is capitals, blanks, and composed characters.
+        """
+        ours = {_folded(name): name for name in self.names}
+        found = ((ours[_folded(each)], each) for each in names if _folded(each) in ours and each not in self.names)
+        return next(found, None)
+
     def from_others(self, others: Classes) -> FloatArray:
         """The matrix (k' - 1, k - 1) that makes log-ratios of these classes out of those of other ones.
 
@@ -144,6 +155,11 @@ def replace_classes(had: FloatArray, said: FloatArray, replaced: BoolArray) -> F
     """
     left = np.maximum(1.0 - had[..., ~replaced].sum(axis=-1, keepdims=True), 0.0)
     return np.where(replaced, left / said[..., replaced].sum(axis=-1, keepdims=True) * said, had)
+
+
+def _folded(name: str) -> str:
+    """The name of a class without what people write in several ways."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def _whole(name: str) -> str:

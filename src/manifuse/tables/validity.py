@@ -75,9 +75,17 @@ def all_alike(table: Observations, where: str = "") -> str:
 
 
 def warn_of_lacking_classes(main: Observations, references: Sequence[Observations]) -> None:
-    """Warn of references that have some classes of the main table, but not all."""
+    """Warn of references that have some classes of the main table, but not all, or that write one otherwise."""
     for reference in references:
         if main.classes is None or reference.classes is None:
+            continue
+        alike = main.classes.spelled_otherwise(reference.classes.names)
+        if alike is not None:
+            warn(
+                "lacking_classes",
+                f"{reference.name} has the class {alike[1]!r}, and {main.name} has {alike[0]!r}; write them alike if "
+                "they are the same class.",
+            )
             continue
         lacking = [name for name in main.classes.names if name not in reference.classes.names]
         if 0 < len(lacking) < len(main.classes):
