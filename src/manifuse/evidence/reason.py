@@ -12,10 +12,10 @@ class Reason(StrEnum):
     FEW_LABELS: held-out labels show a loss, or are too few. AGREE, TOLD, ASSUMED, WEAK, UNCLEAR: references are
     followed, because they share one factor, because the user says so, because one or two cannot contradict it, because
     they share one factor that the main predictor has no certain part in, or although it is not certain that they share
-    one. DIFFER, OPPOSED, NOT_SHOWN, WORSE: they are not
-    followed. PAIRS: held-out labels show a loss, but rows that references know themselves follow them. UNITS: what
-    labels taught is refused, but scores are brought into units of the labels. CALIBRATED: the same of classes, whose
-    own probabilities labels calibrate. REVERSED: what labels taught turns the main predictor around.
+    one. DIFFER, OPPOSED, NOT_SHOWN, WORSE: they are not followed. PAIRS: held-out labels show a loss, but rows that
+    references know themselves follow them. UNITS: what labels taught is refused, but scores are brought into units of
+    the labels. CALIBRATED: the same of classes, whose own probabilities labels calibrate. REVERSED: what labels taught
+    turns the main predictor around.
     """
 
     NO_REFERENCE = auto()

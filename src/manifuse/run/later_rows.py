@@ -68,13 +68,14 @@ class LaterRows:
         self._compare_references(new)
 
     def _compare_references(self, new: Observations) -> None:
-        """Warn of references whose scores of later rows are unlike what their lessons predict."""
+        """Warn of references whose scores of later rows are unlike what their lessons predict, if these count."""
         view, smoothed = self.view(new), self.columns.smoothed
-        enough = (view.known > 0).sum(axis=0) >= FEWEST_ROWS
-        needs_common = enough[self.columns.references.common].any()
+        count = (self.columns.expected.pulls > 0) | (self.columns.learned is not None)
+        asked = count & ((view.known > 0).sum(axis=0) >= FEWEST_ROWS)
+        needs_common = asked[self.columns.references.common].any()
         imputed = self._common[0].references if needs_common else self.columns.references
         for each in imputed.lessons:
-            if enough[each.column]:
+            if asked[each.column]:
                 known = np.flatnonzero(view.known[:, each.column])
                 rows = view.take(known[thinned(len(known), SPREAD_ROWS)])
                 if smoothed is not None:

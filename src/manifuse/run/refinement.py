@@ -90,6 +90,7 @@ class Refinement(Saveable):
     ) -> Refinement:
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
         refined = RefinedScores.unchanged(main)
+        # Rows beside a sample of the same table need no comparison with it.
         if evidence.verdict.accepted:
             refined = fitted_model.fitted if main is fitted_model.main else fitted_model.refine(main, compared=True)
         return cls(evidence, course, method, seed, main, refined, fitted_model)
