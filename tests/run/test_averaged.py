@@ -89,8 +89,8 @@ def test_averaging_with_noise_is_behind_and_what_is_ahead_or_level_is_said_to_be
     assert "labelled rows, imputing the references and averaging all scores gains -" in behind.sentence
     assert "; the refined scores are behind it (-" in behind.sentence
     assert behind.sentence.endswith(" points), so measure both with `compare`.")
-    level = said(replace(ahead, value=-0.001, standard_error=0.01))
-    assert level.sentence.endswith("the refined scores cannot be told apart from it (-0.1 ± 1.0 points).")
+    level = said(replace(ahead, value=-0.015, standard_error=0.01))
+    assert level.sentence.endswith("the refined scores cannot be told apart from it (-1.5 ± 1.0 points).")
 
 
 def test_a_refinement_that_was_not_taken_is_not_called_the_scores():
