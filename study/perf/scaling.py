@@ -81,7 +81,7 @@ def table_of_sample(rows: list[Row]) -> list[str]:
     return [
         *markdown(("data set", "all rows, %", "half of them", "a quarter"), lines),
         "",
-        f"By commit {rows[0]['commit']}.",
+        f"By commit {' and '.join(dict.fromkeys(row['commit'] for row in rows))}.",
     ]
 
 
