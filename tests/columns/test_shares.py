@@ -101,12 +101,12 @@ def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_le
         (truth + noise[0], truth + np.roll(noise, 1, axis=1), 0.7, 0.9),
     ):
         rows = View(np.empty((400, 0)), {"pairs": pairs, "calibrated": expected}, np.empty((400, 0)))
-        assert least <= left_at_pairs(rows, "calibrated", learned, truth, share=0.6) <= most
+        assert least <= left_at_pairs(rows, "calibrated", learned, truth, share=0.6, evenness=1.0) <= most
     # Uneven labels say less against the usual share, and one row says nothing against it.
-    most = left_at_pairs(rows, "calibrated", learned, truth, share=0.6)
+    most = left_at_pairs(rows, "calibrated", learned, truth, share=0.6, evenness=1.0)
     assert most < left_at_pairs(rows, "calibrated", learned, truth, share=0.6, evenness=0.1) < 1.0
     rows = rows.with_column("pairs", (np.arange(400) < 1).astype(float))
-    assert left_at_pairs(rows, "calibrated", learned, truth, share=0.6) == 1.0
+    assert left_at_pairs(rows, "calibrated", learned, truth, share=0.6, evenness=1.0) == 1.0
 
 
 #: Columns of the tumours that our predictor knows, and those that each reference knows.

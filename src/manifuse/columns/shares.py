@@ -15,7 +15,7 @@ SHARE_DEVIATION = 0.3
 
 
 def measured_share(
-    was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: int, prior: float, evenness: float = 1.0
+    was: FloatArray, changed: FloatArray, truth: FloatArray, *, means: int, prior: float, evenness: float
 ) -> float:
     """The share of what a column changed that makes it closest to the truth, in [0, 1].
 
@@ -76,7 +76,7 @@ def left_of_references(rows: View, pulls: FloatArray, score: Score | None, units
 
 
 def left_at_pairs(
-    rows: View, beyond: str, trials: FloatArray, targets: FloatArray, share: float, evenness: float = 1.0
+    rows: View, beyond: str, trials: FloatArray, targets: FloatArray, share: float, evenness: float
 ) -> float:
     """How much of the usual share of a lesson is left at rows that a reference knows itself, in [0, 1].
 
