@@ -303,7 +303,8 @@ def test_a_changed_run_replaces_no_model_and_no_report_of_the_recorded_one(folde
     assert run(capsys, monkeypatch, "--config", "out.run.toml", "--out", "again.csv")[0] == 0
     before = (folder / "m.npz").read_bytes()
     other = ("--config", "out.run.toml", "--drop", "x1", "--out", "other.csv")
-    for more, named in (((), "save"), (("--save", "n.npz"), "report")):
+    here = str(folder / "m.npz")
+    for more, named in (((), "save"), (("--save", here), "save"), (("--save", "n.npz"), "report")):
         done, said = run(capsys, monkeypatch, *other, *more)
         assert done == 2
         assert f"give another name with --{named}." in " ".join(said.split())

@@ -169,7 +169,7 @@ def test_decision_values_that_are_far_apart_stay_finite():
     np.testing.assert_allclose(of[0][:, 2:], of[1][:, 2:], atol=1e-12)
 
 
-@pytest.mark.parametrize("names", [("Red", "Blue"), ("red", "bl ue"), ("RED", "green")])
+@pytest.mark.parametrize("names", [("Red", "Blue"), ("red", "bl ue"), ("RED", "BLUE")])
 def test_classes_that_a_reference_writes_otherwise_are_told_of(rng, names):
     ours, other = rng.dirichlet((1.0, 1.0), size=(2, 60))
     main = mf.Observations(ours, ids=range(60), classes=["red", "blue"], name="ours")

@@ -119,9 +119,9 @@ def test_labels_of_rows_that_a_classifier_is_least_sure_of_are_not_like_the_rest
         assert result.evidence.measured.like_rest is (chosen == "any")
 
 
-@pytest.mark.parametrize("chosen", ["first half", "any"])
+@pytest.mark.parametrize("chosen", ["early", "late", "any"])
 @pytest.mark.parametrize("follows", [True, False])
-def test_labels_of_the_first_half_of_the_time_are_not_like_the_rest(chosen, follows):
+def test_early_and_late_labels_are_told_of_if_rows_follow_in_time(chosen, follows):
     """Rows stand in time if those that follow each other are alike; else their places say nothing."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -130,7 +130,8 @@ def test_labels_of_the_first_half_of_the_time_are_not_like_the_rest(chosen, foll
             features[row] = 0.9 * features[row - 1] + np.sqrt(1 - 0.9**2) * features[row]
         truth = features[:, 0] + 0.5 * rng.standard_normal(ROWS)
         ours = mf.Observations(truth + rng.standard_normal(ROWS), features, ids=range(ROWS))
-        labelled = rng.permutation(ROWS // 2 if chosen == "first half" else ROWS)[:LABELS]
+        labelled = rng.permutation(ROWS if chosen == "any" else ROWS // 2)[:LABELS]
+        labelled = ROWS - 1 - labelled if chosen == "late" else labelled
         result = mf.refine(ours, [], mf.RankLabels(labelled, truth[labelled]), rng=0)
         assert result.evidence.measured.is_of_rest is (chosen == "any" or not follows)
         said = [finding["sentence"] for finding in result.to_dict()["findings"]]

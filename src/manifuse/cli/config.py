@@ -16,6 +16,7 @@ from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.errors import InputError, look_up
+from manifuse.files import identity
 from manifuse.run.method import JointDiffusion, with_parameters
 from manifuse.tables.reading import demand_memory, demand_regular
 
@@ -176,11 +177,13 @@ def demand_own_files(options: RefineOptions, method: JointDiffusion) -> None:
         )
     if alone is None or alone.record is not None or not changed - {"out", *BESIDE}:
         return
+    theirs = {identity(path) for path in (alone.save, alone.report) if path is not None}
     for name in BESIDE:
-        if getattr(options, name) is not None and name not in changed:
+        path = getattr(options, name)
+        if path is not None and identity(path) in theirs:
             raise InputError(
-                f"{getattr(options, name)} is of the run that {options.config} records, but the command line changes "
-                f"what it says; give another name with --{name}."
+                f"{path} is of the run that {options.config} records, but the command line changes what it says; give "
+                f"another name with --{name}."
             )
 
 

@@ -98,13 +98,13 @@ class Imputed(Column):
         return View(rows.features, {**rows.columns, "looked up": values}, known, rows.edges)
 
     def _pairs(self, rows: View) -> FloatArray:
-        """1 where a reference knows a row itself that is imputed at other fitted rows, else 0, shape (q,)."""
+        """1 where a reference knows a row itself that is imputed at other main rows, else 0, shape (q,)."""
         imputed = [each.column for each in self.lessons if each.known_share < 1]
         return np.asarray(rows.known[:, imputed].max(axis=1, initial=0.0))
 
     @property
     def common(self) -> IndexArray:
-        """Columns of the references that know all fitted rows, and have no lesson for others."""
+        """Columns of the references that know all main rows, so that they have no lesson."""
         return np.setdiff1d(np.arange(len(self.numbers)), [each.column for each in self.lessons])
 
     @property

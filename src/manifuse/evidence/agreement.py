@@ -159,10 +159,10 @@ def ask(
 
 
 def _agree(correlated: FloatArray, shared: float) -> tuple[bool, bool]:
-    """Whether references correlate with the main predictor and with each other, in the mean, by more than chance.
+    """Whether references correlate with the main predictor, and with each other, in the mean, by more than chance.
 
-    A loading is no measure of that, because one factor is fitted to what noise has in common, too. A single reference
-    agrees with itself.
+    The first answer is of the main predictor. A loading is no measure of that, because one factor is fitted to what
+    noise has in common, too. A single reference agrees with itself.
     """
     count = len(correlated) - 1
     among = np.nan_to_num(correlated[1:, 1:][np.triu_indices(count, 1)])

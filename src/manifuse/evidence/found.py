@@ -37,7 +37,7 @@ class Measurement(Saveable):
     at_pairs : Gain or None
         What following the references alone gains at labelled rows that they know themselves; None if these are few.
     as_if_unknown : bool
-        Whether every labelled row is judged as if no reference knew it; not if one that knows most rows knows it.
+        Whether every labelled row is judged as if no reference knew it: none is known to one that knows most rows.
     by_class : ByClass or None
         Of classes, what labels say of each of them. If the refinement was not taken, it is what it would have been.
     risk : pair of Accuracy and Gain, or None

@@ -88,8 +88,8 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
         raise InputError(f"{came} came for {main.name}, which has classes; give the labels as `ClassLabels`.")
     rows, known = locate(labels.keys, main.keys)
     if not known.all():
-        _warn_of_missing(labels.keys[~known], main, "label", known)
-    places = main.classes.places_of(labels.names)
+        _warn_of_missing(labels.keys, known, main, "label", known)
+    places = main.classes.places_of_truth(labels.names)
     strange = known & (places < 0)
     usable = known & (places >= 0)
     if strange.any():
@@ -97,9 +97,8 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
         of = "1 label is of a class" if strange.sum() == 1 else f"{strange.sum()} labels are of classes"
         said = f"{of} that {main.name} does not have ({first_of(names, NAMED)})"
         they = "it is" if strange.sum() == 1 else "they are"
-        alike = main.classes.spelled_otherwise(names)
-        if alike is not None:
-            raise InputError(f"{said}, but it has {alike[0]!r}, and {alike[1]!r} came; write them alike.")
+        for ours, theirs in main.classes.spelled_otherwise(names).items():
+            raise InputError(f"{said}, but it has {ours!r}, and {theirs!r} came; write them alike.")
         if not usable.any():
             raise InputError(f"{said}; name them as it does ({first_of(main.classes.names, NAMED)}).")
         warn("unusable_labels", f"{said}; {they} left out, and no accuracy counts these rows.")
@@ -165,19 +164,22 @@ def _of_rows(labels: RankLabels, main: Observations) -> RankLabels:
         return labels
     graded = labels.grades is not None
     usable = known if graded else known[labels.better] & known[labels.worse]
-    _warn_of_missing(labels.keys[~known], main, "label" if graded else "ordered pair", usable)
+    _warn_of_missing(labels.keys, known, main, "label" if graded else "ordered pair", usable)
     if labels.grades is not None:
         return RankLabels(labels.keys[known], labels.grades[known])
     return RankLabels.from_pairs(labels.keys[labels.better[usable]], labels.keys[labels.worse[usable]])
 
 
-def _warn_of_missing(missing: NDArray[np.str_], main: Observations, what: str, usable: BoolArray) -> None:
-    """Warn of labels of ids that the main table does not have, or refuse labels of which none is usable."""
+def _warn_of_missing(
+    keys: NDArray[np.str_], known: BoolArray, main: Observations, what: str, usable: BoolArray
+) -> None:
+    """Warn of labels of ids (k,) that the main table does not all have, or refuse labels of which none is usable."""
+    missing = keys[~known]
     kept, left = int(usable.sum()), int((~usable).sum())
     are, they = ("is of an id", "it is") if left == 1 else ("are of ids", "they are")
     dropped = ", or whose rows were left out of it" if len(main.rows) and main.rows[-1] >= len(main) else ""
     example = f"first: {str(missing[0])!r}, where {main.name} has ids like {str(main.keys[0])!r}"
-    more = more_if_spelled(main, "the labels", missing, 0)
+    more = more_if_spelled(main, "the labels", keys, int(known.sum()))
     example += f"; {more}" if more else ""
     if not kept:
         what = "No label is of an id" if what == "label" else "No ordered pair is of two ids"

@@ -197,7 +197,7 @@ def strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:
 
 
 def warn_of_reference(reference: str, new: str, looked_up: FloatArray, predicted: FloatArray) -> None:
-    """Warn of a reference whose scores of later rows are unlike what was ``predicted`` of them.
+    """Warn of a reference if its scores of later rows run against what was ``predicted`` of them, or are far from it.
 
     Parameters
     ----------
@@ -209,6 +209,7 @@ def warn_of_reference(reference: str, new: str, looked_up: FloatArray, predicted
     Warns
     -----
     ManifuseWarning
+        If they correlate surely below 0, or differ as `strange_by` says of columns.
     """
     found = correlation(looked_up, predicted)
     strange = strange_by(looked_up - predicted, np.full(predicted.shape[1], np.inf)).max()
@@ -219,8 +220,8 @@ def warn_of_reference(reference: str, new: str, looked_up: FloatArray, predicted
         return
     warn(
         "strange_reference",
-        f"The scores that {reference} has of the rows of {new} {how}; check whether they are of the same model, their "
-        "sign and their units.",
+        f"The scores of {reference} for rows of {new} {how}; check that they come from the same model, and check "
+        "their sign and units.",
     )
 
 

@@ -112,7 +112,7 @@ class FittedModel(Saveable):
         if len(new) >= FEWEST_ROWS:
             warn_of_spelling(self.main, new, int(np.count_nonzero(located)))
         with libraries_in_one_thread():
-            self.later_rows.compare_with_fitted(new)
+            self.later_rows.compare_with_fitted(new, known)
 
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
         """The fitted row of every id (q,), and whether it was fitted at all; each (q,)."""

@@ -60,12 +60,17 @@ class LaterRows:
         smoothed = self.columns.smoothed
         return view if smoothed is None else view.with_column("smoothed", smoothed.fitted)
 
-    def compare_with_fitted(self, new: Observations) -> None:
-        """Warn of later rows whose features or scores, own or references', are unlike those of the fitted rows."""
+    def compare_with_fitted(self, new: Observations, known: BoolArray) -> None:
+        """Warn of rows whose features or scores, own or references', are unlike those of the fitted rows.
+
+        Scores of references are compared at the rows that are not ``known`` (q,), which are fitted ones as they were.
+        """
         if self._familiarity is not None:
             self._familiarity.warn_of_strange(new)
             self._familiarity.warn_of_reversed(new, self.main)
-        self._compare_references(new)
+        later = np.flatnonzero(~known)
+        if len(later) >= FEWEST_ROWS:
+            self._compare_references(new.take(later))
 
     def _compare_references(self, new: Observations) -> None:
         """Warn of references whose scores of later rows are unlike what their lessons predict, if these count."""

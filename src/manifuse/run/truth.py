@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from numbers import Integral
 from typing import Any
 
@@ -18,9 +17,6 @@ from manifuse.tables.classes import Classes
 from manifuse.tables.containers import to_numpy, to_text
 from manifuse.tables.labels import RankLabels, to_grades
 from manifuse.tables.observations import Observations
-
-#: A name of a class that is a whole number as people and programs write it.
-_WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))(?:\.0)?")
 
 
 def graded(main: Observations, y: Any) -> RankLabels | None:
@@ -56,9 +52,8 @@ def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
 
 def names_in_order(classes: Classes, *, as_numbers: bool) -> NDArray[Any]:
     """Names of classes as scikit-learn sorts them: numbers and truth values as such, if wanted ``as_numbers``."""
-    wholes = [match[1] for name in classes.names if (match := _WHOLE.fullmatch(name))]
-    if as_numbers and len({*wholes}) == len(classes):
-        return np.sort(np.array(wholes).astype(np.int64))
+    if as_numbers and classes.whole_names is not None:
+        return np.sort(np.array(classes.whole_names).astype(np.int64))
     if as_numbers and {*classes.names} == {"False", "True"}:
         return np.array([False, True])
     return np.array(sorted(classes.names))
@@ -83,7 +78,7 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
     if not whole or not came <= places | {str(len(classes))}:
         return values
     could_be_places = came <= places and any(str(by_number[int(value)]) != value for value in came)
-    are_names = bool((classes.places_of(sorted(came)) >= 0).all())
+    are_names = bool((classes.places_of_truth(sorted(came)) >= 0).all())
     if are_names and not could_be_places:
         return values
     if not are_names and came == places | {str(len(classes))}:
@@ -92,7 +87,7 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
             "the classes, and takes rows without a known truth as one more; give the truth of all rows, and every "
             "class in every fold."
         )
-    if are_names or came != places or (classes.places_of(by_text) != classes.places_of(by_number)).any():
+    if are_names or came != places or (classes.places_of(by_text) != classes.places_of_truth(by_number)).any():
         numbers, names = (shorten(", ".join(each)) for each in (sorted(came), by_text.astype(str)))
         raise InputError(
             f"y has the numbers {numbers}, the classes are {names}, and it cannot be told whether these are names or "

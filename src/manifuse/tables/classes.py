@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -28,6 +28,9 @@ from manifuse.tables.id_checks import demand_visible
 
 #: The least probability that is learned of a class, as a share of an equal one.
 LEAST = 0.01
+
+#: A whole number as people and programs write it.
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))(?:\.0)?")
 
 
 @dataclass(frozen=True)
@@ -111,23 +114,37 @@ class Classes(Saveable):
     def places_of(self, names: Any) -> IndexArray:
         """Positions of names among the classes (l,); -1 of those that are not there.
 
-        True and False are the classes 1 and 0, if these are all. The class 1 may be written as 1.0, and 1.0 as 1.
+        True and False are the classes 1 and 0, if these are all.
         """
-        places = {_whole(each): place for place, each in enumerate(self.names)}
+        places = {each: place for place, each in enumerate(self.names)}
         if places.keys() == {"0", "1"}:
             places |= {"False": places["0"], "True": places["1"]}
-        places |= {each: place for place, each in enumerate(self.names)}
-        texts = [str(each) for each in names]
-        return np.array([places.get(each, places.get(_whole(each), -1)) for each in texts], dtype=np.intp)
+        return np.array([places.get(str(each), -1) for each in names], dtype=np.intp)
 
-    def spelled_otherwise(self, names: Iterable[str]) -> tuple[str, str] | None:
-        """The first class that is one of other ``names``, but for how people write it, and that name; else None.
+    def places_of_truth(self, names: Any) -> IndexArray:
+        """Positions of the classes that a truth names (l,), as `places_of`; it may write the class 1.0 as 1.
 
-        That is capitals, blanks, and composed characters.
+        Programs write names of columns from floats, and numbers of a truth become text without a fraction.
         """
-        ours = {_folded(name): name for name in self.names}
-        found = ((ours[_folded(each)], each) for each in names if _folded(each) in ours and each not in self.names)
-        return next(found, None)
+        places, wholes = self.places_of(names), self.whole_names
+        if wholes is None:
+            return places
+        return np.where(places < 0, Classes(wholes).places_of(names), places)
+
+    @property
+    def whole_names(self) -> tuple[str, ...] | None:
+        """The names without a fraction, if all are different whole numbers; else None."""
+        found = tuple(match[1] for name in self.names if (match := WHOLE.fullmatch(name)))
+        return found if len({*found}) == len(self) else None
+
+    def spelled_otherwise(self, names: Sequence[str]) -> dict[str, str]:
+        """The classes that are not among other ``names``, but for capitals, blanks or composed characters.
+
+        The value is the first such name.
+        """
+        theirs = {_folded(each): each for each in reversed(names) if each not in self.names}
+        lacking = [name for name in self.names if name not in names]
+        return {name: theirs[_folded(name)] for name in lacking if _folded(name) in theirs}
 
     def from_others(self, others: Classes) -> FloatArray:
         """The matrix (k' - 1, k - 1) that makes log-ratios of these classes out of those of other ones.
@@ -158,13 +175,8 @@ def replace_classes(had: FloatArray, said: FloatArray, replaced: BoolArray) -> F
 
 
 def _folded(name: str) -> str:
-    """The name of a class without what people write in several ways."""
+    """The name of a class in small letters, without blanks, in Unicode NFKC."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())
-
-
-def _whole(name: str) -> str:
-    """The name of a class without the fraction that programs write of a whole number."""
-    return name.removesuffix(".0") if re.fullmatch(r"-?[0-9]+\.0", name) else name
 
 
 def _times(rows: FloatArray, matrix: FloatArray) -> FloatArray:

@@ -82,10 +82,10 @@ def _from_archive(path: Path, pattern: str | None) -> Table:
     demand_columns(path, {name: name for name in arrays}, "ids", "scores")
     if pattern is not None and "features" in arrays:
         raise InputError(f"`features` came, but {path} has no columns to choose from; leave it out.")
-    if arrays["scores"].ndim == 2 and "classes" not in arrays:
+    if arrays["scores"].ndim == 2 and arrays["scores"].shape[1] > 1 and "classes" not in arrays:
         raise InputError(
-            f"{path} has scores of shape {arrays['scores'].shape} and no names of classes; add an array `classes` "
-            "with a name for each column if they are probabilities, or reshape them."
+            f"{path} has scores of shape {arrays['scores'].shape} and no names of classes; add an array named "
+            "'classes' with a name for each column if they are probabilities, or reshape them."
         )
     named = to_text(arrays["classes"], what=f"The classes of {path}").tolist() if "classes" in arrays else []
     if named:

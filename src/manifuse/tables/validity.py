@@ -80,14 +80,15 @@ def warn_of_lacking_classes(main: Observations, references: Sequence[Observation
         if main.classes is None or reference.classes is None:
             continue
         alike = main.classes.spelled_otherwise(reference.classes.names)
-        if alike is not None:
+        if alike:
+            ours, theirs = next(iter(alike.items()))
             warn(
                 "lacking_classes",
-                f"{reference.name} has the class {alike[1]!r}, and {main.name} has {alike[0]!r}; write them alike if "
-                "they are the same class.",
+                f"{reference.name} has the class {theirs!r}, and {main.name} has {ours!r}; write them alike if they "
+                "are the same class.",
             )
-            continue
-        lacking = [name for name in main.classes.names if name not in reference.classes.names]
+        there = {*reference.classes.names, *alike}
+        lacking = [name for name in main.classes.names if name not in there]
         if 0 < len(lacking) < len(main.classes):
             shown = first_of(lacking, MOST)
             missing = "is missing" if len(lacking) == 1 else "are missing"

@@ -107,8 +107,8 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
         also = "What they teach fades elsewhere, where standard errors may be too small."
         yield Finding("unlike", False, f"{said} {also}", "labels")
     if not measured.of_all_times:
-        said = "Rows that follow each other are alike, as in time, and the labelled ones are early or late."
-        yield Finding("times", False, f"{said} The gain is that of their time, and may be another later.", "labels")
+        said = "Neighbouring rows are alike, as rows in time are, and the labels are mostly of early or of late rows."
+        yield Finding("times", False, f"{said} The gain is that of their time, and may differ in the rest.", "labels")
     if measured.by_class is not None and (missing := measured.by_class.untaught):
         which, them = ("class", "it") if len(missing) == 1 else ("classes", "them")
         said = f"No label is of the {which} {named(missing)}, so labels teach nothing of {them}."
