@@ -78,10 +78,11 @@ def table_of_sample(rows: list[Row]) -> list[str]:
             difference = means[share] - means["1.0"]
             cells.append(f"{difference.mean():+.2f} ± {difference.std(ddof=1) / np.sqrt(len(difference)):.2f}")
         lines.append((f"{name}, {'200 labels' if labelled == 'True' else 'no labels, same target'}", *cells))
+    commits = list(dict.fromkeys(row["commit"] for row in rows))
     return [
         *markdown(("data set", "all rows, %", "half of them", "a quarter"), lines),
         "",
-        f"By commit {' and '.join(dict.fromkeys(row['commit'] for row in rows))}.",
+        f"{'By commit' if len(commits) == 1 else 'By commits'} {' and '.join(commits)}.",
     ]
 
 

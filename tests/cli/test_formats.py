@@ -283,3 +283,9 @@ def test_a_header_of_more_than_a_megabyte_is_read_whole(tmp_path):
     names = [f"{'x' * 50_000}{number}" for number in range(30)]
     (tmp_path / "a.csv").write_text(",".join(["id", *names]) + "\n" + ",".join(["a", *["1"] * 30]) + "\n")
     assert list(open_columns(tmp_path / "a.csv").types) == ["id", *names]
+
+
+def test_features_may_be_chosen_beside_an_archive_that_has_none(tmp_path):
+    path = tmp_path / "theirs.npz"
+    np.savez(path, ids=np.arange(9), scores=np.arange(9.0))
+    assert read_table(str(path), features="x").features is None

@@ -124,6 +124,7 @@ def test_a_comparison_of_classes_judges_held_out_rows(drawn, monkeypatch):
     error = difference.std(ddof=1) / np.sqrt(len(rows))
     one_more = np.sqrt((np.abs(difference).sum() + 1.0) / (len(rows) + 1.0) / len(rows))
     assert found.loc["alone", "standard_error"] == pytest.approx(max(error, one_more))
+    assert found.loc["refine", "standard_error"] == 0.0
     with pytest.raises(mf.InputError, match="What 'mine' returned came with shape"):
         mf.rivals.compare(main, [], known, others={"mine": lambda main, *given: main.came[:, 0]})
 

@@ -380,6 +380,19 @@ def test_a_reference_whose_later_scores_are_unlike_its_fitted_ones_is_warned_of(
     assert says is None or (says in found[0] and "theirs" in found[0])
 
 
+def test_later_scores_of_a_reference_that_is_not_followed_are_not_compared(rng):
+    features, truth = smooth_truth(rng, 600)
+    ours, good, opposed = (truth + 0.3 * rng.standard_normal(600) for _ in range(3))
+    opposed[:300] *= -1.0
+    known = np.r_[:150, 300:500]
+    others = [mf.Observations(each[known], ids=known, name=name) for name, each in {"a": good, "b": opposed}.items()]
+    main = mf.Observations(ours[:300], features[:300], ids=range(300), name="ours")
+    result = mf.refine(main, others, same_target=True, rng=0)
+    assert [bool(weight) for weight in result.weights] == [True, False]
+    # A warning would be an error.
+    result.apply(mf.Observations(ours[300:], features[300:], ids=range(300, 600), name="later"))
+
+
 def test_where_features_say_nothing_of_scores_these_are_not_called_reversed(rng):
     features, scores = rng.standard_normal((600, 3)), rng.standard_normal(600)
     main = mf.Observations(scores[:300], features[:300], ids=range(300))

@@ -129,10 +129,10 @@ def ask(
     error = CERTAIN / np.sqrt(with_main if same_target or len(voices) <= FEWEST_REFERENCES else shared)
     # Even if the user says that all predict the same thing, a reference that is clearly opposed is not followed.
     kept = np.flatnonzero(among[0] + error >= 0) if same_target else _kept(among, error)
-    pulls, agrees = np.zeros(count), (False, False)
+    pulls, with_own, with_each_other = np.zeros(count), False, False
     if len(kept) > 1:
         shared_factor = OneFactor.of(among[np.ix_(kept, kept)])
-        agrees = _agree(among[np.ix_(kept, kept)], shared)
+        with_own, with_each_other = _agree(among[np.ix_(kept, kept)], shared)
         loadings = shared_factor.shrunk(shared)
         weights = loadings / (1.0 - loadings**2)
         presumed = PRESUMED_WITH_LABELS if with_labels else PRESUMED
@@ -142,7 +142,12 @@ def ask(
         pulls = (each / np.bincount(copies))[copies[1:]]
     gains, errors = left_out(own, known, held_out, pulls, copies[1:])
     answer = _answer(
-        len(voices) - 1, len(kept) - 1, same_target, agrees=agrees, is_better=bool(gains[-1] > errors[-1])
+        len(voices) - 1,
+        len(kept) - 1,
+        same_target,
+        with_own=with_own,
+        with_each_other=with_each_other,
+        is_better=bool(gains[-1] > errors[-1]),
     )
     followed = answer in YES
     differing = ~np.isin(copies[1:], kept) & followed
@@ -159,18 +164,22 @@ def ask(
 
 
 def _agree(correlated: FloatArray, shared: float) -> tuple[bool, bool]:
-    """Whether references correlate with the main predictor, and with each other, in the mean, by more than chance.
+    """Ask whether references correlate in the mean by more than chance.
 
-    The first answer is of the main predictor. A loading is no measure of that, because one factor is fitted to what
-    noise has in common, too. A single reference agrees with itself.
+    A loading is no measure of that, because one factor is fitted to what noise has in common, too.
+
+    Returns
+    -------
+    with_own, with_each_other : bool
+        With the main predictor, and among themselves; a single reference agrees with itself.
     """
     count = len(correlated) - 1
     among = np.nan_to_num(correlated[1:, 1:][np.triu_indices(count, 1)])
     mean = float(among.mean()) if count > 1 else 0.0
     # References that have something in common are off by the same in the mean.
     error = np.sqrt((1.0 + (count - 1) * max(mean, 0.0)) / count / shared)
-    with_main = np.nan_to_num(correlated[0, 1:]).mean() > CERTAIN * error
-    return bool(with_main), bool(count < 2 or mean > CERTAIN / np.sqrt(shared * len(among)))
+    with_own = np.nan_to_num(correlated[0, 1:]).mean() > CERTAIN * error
+    return bool(with_own), bool(count < 2 or mean > CERTAIN / np.sqrt(shared * len(among)))
 
 
 def _voices(correlated: FloatArray, error: float) -> tuple[IndexArray, IndexArray]:
@@ -244,7 +253,9 @@ def _kept(correlated: FloatArray, error: float) -> IndexArray:
     return left
 
 
-def _answer(count: int, kept: int, same_target: bool | None, *, agrees: tuple[bool, bool], is_better: bool) -> Reason:
+def _answer(
+    count: int, kept: int, same_target: bool | None, *, with_own: bool, with_each_other: bool, is_better: bool
+) -> Reason:
     """The answer of ``count`` references, of which so many are ``kept``.
 
     It asks whether they surely agree with the main predictor and with each other, and whether they are better at
@@ -259,7 +270,9 @@ def _answer(count: int, kept: int, same_target: bool | None, *, agrees: tuple[bo
     if same_target is None:
         if kept < FEWEST_REFERENCES:
             return Reason.ASSUMED
-        return Reason.AGREE if all(agrees) else Reason.WEAK if agrees[1] else Reason.UNCLEAR
-    if kept < FEWEST_REFERENCES or not all(agrees):
+        if not with_each_other:
+            return Reason.UNCLEAR
+        return Reason.AGREE if with_own else Reason.WEAK
+    if kept < FEWEST_REFERENCES or not (with_own and with_each_other):
         return Reason.NOT_SHOWN
     return Reason.AGREE if is_better else Reason.WORSE

@@ -37,7 +37,8 @@ class Measurement(Saveable):
     at_pairs : Gain or None
         What following the references alone gains at labelled rows that they know themselves; None if these are few.
     as_if_unknown : bool
-        Whether every labelled row is judged as if no reference knew it: none is known to one that knows most rows.
+        Whether all labelled rows are judged as if no reference knew them. They are not if a reference that knows most
+        rows knows one of them.
     by_class : ByClass or None
         Of classes, what labels say of each of them. If the refinement was not taken, it is what it would have been.
     risk : pair of Accuracy and Gain, or None

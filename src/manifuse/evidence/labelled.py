@@ -97,7 +97,9 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
         of = "1 label is of a class" if strange.sum() == 1 else f"{strange.sum()} labels are of classes"
         said = f"{of} that {main.name} does not have ({first_of(names, NAMED)})"
         they = "it is" if strange.sum() == 1 else "they are"
-        for ours, theirs in main.classes.spelled_otherwise(names).items():
+        alike = main.classes.spelled_otherwise(names)
+        if alike:
+            ours, theirs = next(iter(alike.items()))
             raise InputError(f"{said}, but it has {ours!r}, and {theirs!r} came; write them alike.")
         if not usable.any():
             raise InputError(f"{said}; name them as it does ({first_of(main.classes.names, NAMED)}).")

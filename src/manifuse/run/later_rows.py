@@ -69,7 +69,7 @@ class LaterRows:
             self._familiarity.warn_of_strange(new)
             self._familiarity.warn_of_reversed(new, self.main)
         later = np.flatnonzero(~known)
-        if len(later) >= FEWEST_ROWS:
+        if self.columns.references.lookups and len(later) >= FEWEST_ROWS:
             self._compare_references(new.take(later))
 
     def _compare_references(self, new: Observations) -> None:

@@ -138,9 +138,9 @@ class Classes(Saveable):
         return found if len({*found}) == len(self) else None
 
     def spelled_otherwise(self, names: Sequence[str]) -> dict[str, str]:
-        """The classes that are not among other ``names``, but for capitals, blanks or composed characters.
+        """Classes that other ``names`` have only with other capitals, blanks or composed characters.
 
-        The value is the first such name.
+        Returns the first such name of each class.
         """
         theirs = {_folded(each): each for each in reversed(names) if each not in self.names}
         lacking = [name for name in self.names if name not in names]
