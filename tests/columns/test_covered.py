@@ -169,11 +169,20 @@ def test_decision_values_that_are_far_apart_stay_finite():
     np.testing.assert_allclose(of[0][:, 2:], of[1][:, 2:], atol=1e-12)
 
 
-@pytest.mark.parametrize("names", [("Red", "Blue"), ("red", "bl ue"), ("RED", "BLUE")])
-def test_classes_that_a_reference_writes_otherwise_are_told_of(rng, names):
+@pytest.mark.parametrize(
+    "had, came",
+    [
+        (("red", "blue"), ("Red", "Blue")),
+        (("red", "blue"), ("red", "bl ue")),
+        (("red", "blue"), ("RED", "BLUE")),
+        (("1.0", "2.0"), ("1", "2")),
+        (("1", "other"), ("1.0", "other")),
+    ],
+)
+def test_classes_that_a_reference_writes_otherwise_are_told_of(rng, had, came):
     ours, other = rng.dirichlet((1.0, 1.0), size=(2, 60))
-    main = mf.Observations(ours, ids=range(60), classes=["red", "blue"], name="ours")
-    theirs = mf.Observations((ours + other) / 2.0, ids=range(60), classes=names, name="theirs")
+    main = mf.Observations(ours, ids=range(60), classes=had, name="ours")
+    theirs = mf.Observations((ours + other) / 2.0, ids=range(60), classes=came, name="theirs")
     with pytest.warns(mf.ManifuseWarning, match="write them alike if they are the same class") as given:
         mf.refine(main, [theirs], rng=0)
     assert [each.message.code for each in given] == ["lacking_classes"]

@@ -138,7 +138,7 @@ class Classes(Saveable):
         return found if len({*found}) == len(self) else None
 
     def spelled_otherwise(self, names: Sequence[str]) -> dict[str, str]:
-        """Classes that other ``names`` have only with other capitals, blanks or composed characters.
+        """Classes that other ``names`` have, but with other capitals, blanks, composed characters or as 1.0 for 1.
 
         Returns the first such name of each class.
         """
@@ -175,8 +175,10 @@ def replace_classes(had: FloatArray, said: FloatArray, replaced: BoolArray) -> F
 
 
 def _folded(name: str) -> str:
-    """The name of a class in small letters, without blanks, in Unicode NFKC."""
-    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """The name of a class in small letters, without blanks, in Unicode NFKC; a whole number without a fraction."""
+    text = "".join(unicodedata.normalize("NFKC", name).casefold().split())
+    whole = WHOLE.fullmatch(text)
+    return whole[1] if whole else text
 
 
 def _times(rows: FloatArray, matrix: FloatArray) -> FloatArray:
