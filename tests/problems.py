@@ -121,7 +121,7 @@ class Counting(Backend):
     def search_bytes(self, features):
         return 0
 
-    def edge_bytes(self, rows):
+    def edge_bytes(self):
         return 0
 
     def free_memory(self):

@@ -9,8 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 import manifuse as mf
-from manifuse.backends.host import Host
-from manifuse.backends.neighbours import Query
 from manifuse.errors import MissingExtraError
 
 
@@ -66,14 +64,6 @@ def open_a_page(folder):
         page.close()
 
 
-def compile_a_step(folder):
-    # The step itself is held against SciPy in kernels/test_affinity.py.
-    import numba
-
-    del folder
-    assert numba.njit(lambda number: number + 1)(1) == 2
-
-
 #: For each extra, a module that it installs, and a use of it.
 USES = {
     "neighbours": ("faiss", search_approximately),
@@ -81,11 +71,7 @@ USES = {
     "dask": ("distributed", connect_to_a_cluster),
     "anndata": ("anndata", read_annotated_data),
     "page": ("starlette", open_a_page),
-    "fast": ("numba", compile_a_step),
 }
-
-#: Extras that only make things faster.
-ONLY_FASTER = {"fast"}
 
 
 @pytest.mark.parametrize("extra", USES)
@@ -96,7 +82,7 @@ def test_what_an_extra_gives(extra, tmp_path):
     use(tmp_path)
 
 
-@pytest.mark.parametrize("extra", [extra for extra in USES if extra not in ONLY_FASTER])
+@pytest.mark.parametrize("extra", USES)
 def test_without_an_extra_the_message_names_the_command_that_installs_it(extra, tmp_path, monkeypatch):
     module, use = USES[extra]
     if extra == "anndata":
@@ -110,15 +96,6 @@ def test_without_an_extra_the_message_names_the_command_that_installs_it(extra, 
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=rf"pip install 'manifuse\[{extra}\]'"):
         use(tmp_path)
-
-
-@pytest.mark.parametrize("extra", ONLY_FASTER)
-def test_an_extra_that_only_makes_things_faster_is_not_required(extra, monkeypatch):
-    module, _ = USES[extra]
-    monkeypatch.setitem(sys.modules, module, None)
-    host, rng = Host(compiled_rows=0), np.random.default_rng(0)
-    neighbours = host.search(rng.random((50, 2)), Query(4, True), rng)
-    assert not host.graph(neighbours, 4).affinity(np.zeros(50), np.inf).pairwise
 
 
 def test_every_extra_is_tried():

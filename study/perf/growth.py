@@ -88,8 +88,8 @@ def run(vary: str, rows: int, references: int = 3, step: float = 10.0) -> dict[s
 
 
 def warm_up() -> None:
-    """Load and compile what large tables use; the time for this does not grow with the rows."""
-    run_alone(mf.Algorithm1(), *problem(1_000, 1), backend=mf.Host(compiled_rows=0, single_precision_rows=0))
+    """Load what a run uses; the time for this does not grow with the rows."""
+    run_alone(mf.Algorithm1(), *problem(1_000, 1), backend=mf.Host())
 
 
 def problem(rows: int, references: int) -> tuple[mf.Observations, list[mf.Observations]]:
@@ -137,9 +137,9 @@ class PointHost(Backend):
         """Return the bytes that the host needs."""
         return self.host.search_bytes(features)
 
-    def edge_bytes(self, rows):
+    def edge_bytes(self):
         """Return the bytes that the host needs."""
-        return self.host.edge_bytes(rows)
+        return self.host.edge_bytes()
 
     def free_memory(self):
         """Return the free memory of the host."""

@@ -153,12 +153,11 @@ def moved(row: Row) -> float:
     rows, references, edges = float(row["rows"]), int(row["references"]), float(row["edges"])
     products = mf.ImplicitEuler(float(row["step"])).depth - 1
     rounds, tasks = int(row["rounds"]), FOLDS * references
-    # Compiled steps read the matrix once for every two columns, others once for all columns.
-    compiled = rows >= mf.Host().compiled_rows
-    turns = tasks if compiled else np.ceil(tasks / max(1, HELD_OUT_NUMBERS // (2 * int(rows))))
-    matrix = (8 if rows >= mf.Host().single_precision_rows else 12) * edges
+    # A product reads the matrix once for all columns.
+    turns = np.ceil(tasks / max(1, HELD_OUT_NUMBERS // (2 * int(rows))))
+    matrix = 12 * edges
     # One more transport, after the last round, measures how much evidence reaches each row.
-    carried = products * (matrix * (references if compiled else 1) + 24 * 2 * references) * (rounds + 1)
+    carried = products * (matrix + 24 * 2 * references) * (rounds + 1)
     smoothed = SMOOTHING * (matrix + 24 * 2) * rounds
     moments = products * references * (matrix + 24 * 2)
     asked = products * (matrix * turns + 24 * 2 * tasks)

@@ -1,14 +1,11 @@
 """Every kind of affinity against its dense matrix, and every kind of graph against the others."""
 
-import numba
 import numpy as np
 import pytest
 import scipy.sparse as sparse
 import torch
 
 import manifuse as mf
-from manifuse.backends import host as host_module
-from manifuse.backends.compiled import pair_step
 from manifuse.backends.host import SparseAffinity
 from manifuse.backends.neighbours import Query
 from manifuse.backends.torch import TensorAffinity
@@ -33,17 +30,12 @@ def threaded(matrix):
     return SparseAffinity(in_order(matrix, order), order, threads=3)
 
 
-def compiled(matrix):
-    order = np.random.default_rng(7).permutation(ROWS)
-    return SparseAffinity(in_order(matrix, order), order, threads=2, pair_step=pair_step(numba))
-
-
 def on_torch(matrix):
     parts = (torch.as_tensor(part) for part in (matrix.indptr, matrix.indices, matrix.data))
     return TensorAffinity(torch, *parts)
 
 
-@pytest.fixture(params=[plain, ordered, threaded, compiled, on_torch])
+@pytest.fixture(params=[plain, ordered, threaded, on_torch])
 def kind(request, monkeypatch):
     monkeypatch.setattr(blocks, "ROWS", 7)
     return request.param
@@ -125,12 +117,3 @@ def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng):
         np.testing.assert_allclose(graph.degrees(predictions, scale), here.degrees(predictions, scale), rtol=1e-13)
         np.testing.assert_array_equal(graph.scales, here.scales)
         assert (graph.neighbours, graph.standardised) == (5, True)
-
-
-def test_large_tables_use_compiled_steps_if_numba_is_installed(rng, monkeypatch):
-    neighbours = mf.Host().search(rng.random((50, 2)), Query(4, True), rng)
-    assert mf.Host(compiled_rows=51).graph(neighbours, 4).affinity(np.zeros(50), np.inf)._pair_step is None
-    graph = mf.Host(compiled_rows=50).graph(neighbours, 4)
-    assert graph.affinity(np.zeros(50), np.inf)._pair_step is pair_step(numba)
-    monkeypatch.setattr(host_module, "find_spec", lambda module: None)
-    assert graph.affinity(np.zeros(50), np.inf)._pair_step is None

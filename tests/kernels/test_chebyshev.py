@@ -16,7 +16,7 @@ def affinity_of(rng, rows):
     named = joined(exact_neighbours(rng.standard_normal((rows, 3)), 5), np.ones((rows, 5))).toarray() > 0
     weights = rng.uniform(0.1, 1.0, (rows, rows))
     matrix = sparse.csr_array(np.where(named, weights + weights.T, 0.0))
-    return SparseAffinity(normalised_affinity(matrix, np.zeros(rows), np.inf, matrix.sum(axis=1)))
+    return SparseAffinity(normalised_affinity(matrix))
 
 
 @given(st.floats(0.01, 100.0), st.integers(1, 3), st.floats(0, 2), st.floats(0, 2))

@@ -107,8 +107,8 @@ class Backend(ABC):
         """Memory that a search of a table needs, beside the table, counted where `free_memory` is."""
 
     @abstractmethod
-    def edge_bytes(self, rows: int) -> int:
-        """Memory of one edge in a graph of so many rows, counted where `free_memory` is."""
+    def edge_bytes(self) -> int:
+        """Memory of one edge, counted where `free_memory` is."""
 
     @abstractmethod
     def free_memory(self) -> int | None:

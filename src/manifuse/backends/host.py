@@ -5,20 +5,18 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
-from importlib.util import find_spec
 
 import numpy as np
 
 from manifuse.backends.backend import Backend, FeatureGraph, StoredGraph
-from manifuse.backends.compiled import PairStep, pair_step
 from manifuse.backends.neighbours import Neighbours, Query, Scaling, warn_of_recall
 from manifuse.errors import require
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.blocks import in_blocks, row_blocks
 from manifuse.kernels.laplacian import (
-    joint_degrees,
+    degrees_of,
+    joint_weights,
     local_scales,
     locality_order,
     normalised_affinity,
@@ -45,10 +43,6 @@ class Host(Backend):
         Multiply-adds (n² d) up to which ``search="auto"`` is exact; beyond, faiss searches approximately.
     ordered_rows : int
         From so many rows on, a graph is kept in an order in which neighbours are near each other in memory.
-    single_precision_rows : int
-        From so many rows on, edges are kept in single precision.
-    compiled_rows : int
-        From so many rows on, steps over two columns are compiled, if numba is installed; compiling takes seconds.
 
     Examples
     --------
@@ -59,8 +53,6 @@ class Host(Backend):
 
     exact_work: float = field(default=5e11, repr=False)
     ordered_rows: int = field(default=20_000, repr=False)
-    single_precision_rows: int = field(default=100_000, repr=False)
-    compiled_rows: int = field(default=300_000, repr=False)
 
     def search(self, features: FloatArray, query: Query, rng: np.random.Generator) -> Neighbours:
         """Search exactly, or with faiss where exact search would take too long; see `Backend.search`."""
@@ -81,22 +73,22 @@ class Host(Backend):
         """Build the graph; see `Backend.graph`."""
         indices, distances = neighbours.indices[:, :count], neighbours.distances[:, :count]
         scales, rows = local_scales(distances), len(indices)
-        weights = weigh_by_features(indices, distances, scales, precision=self._precision(rows), threads=threads())
+        weights = weigh_by_features(indices, distances, scales, threads=threads())
         order = locality_order(weights) if rows >= self.ordered_rows else None
         weights = weights if order is None else in_order(weights, order)
         return self.restore(StoredGraph(weights, scales, indices.shape[1], neighbours.standardised, order))
 
     def restore(self, graph: StoredGraph) -> HostGraph:
         """Return a graph that was stored, ready to be weighed by predictions."""
-        return HostGraph(graph, is_compiled=len(graph.scales) >= self.compiled_rows)
+        return HostGraph(graph)
 
     def search_bytes(self, features: FloatArray) -> int:
         """Memory of the scaled table and of the index over it; see `Backend.search_bytes`."""
         return 12 * features.size
 
-    def edge_bytes(self, rows: int) -> int:
+    def edge_bytes(self) -> int:
         """Memory of an edge: its column and its weight; see `Backend.edge_bytes`."""
-        return 4 + np.dtype(self._precision(rows)).itemsize
+        return 12
 
     def free_memory(self) -> int | None:
         """Bytes that are free on this machine; see `Backend.free_memory`."""
@@ -104,9 +96,6 @@ class Host(Backend):
 
     def _is_exact(self, features: FloatArray, query: Query) -> bool:
         return query.search == "exact" or (query.search == "auto" and _work(features) <= self.exact_work)
-
-    def _precision(self, rows: int) -> type[np.float32] | type[np.float64]:
-        return np.float32 if rows >= self.single_precision_rows else np.float64
 
 
 def _work(features: FloatArray) -> float:
@@ -120,39 +109,33 @@ class HostGraph(FeatureGraph):
     Parameters
     ----------
     graph : StoredGraph
-    is_compiled : bool
-        Whether steps over two columns are compiled, if numba is installed.
     """
 
-    def __init__(self, graph: StoredGraph, *, is_compiled: bool) -> None:
+    def __init__(self, graph: StoredGraph) -> None:
         self.scales = graph.scales
         self.neighbours = graph.neighbours
         self.standardised = graph.standardised
         self._graph = graph
-        self._is_compiled = is_compiled
 
     def affinity(self, predictions: FloatArray, scale: float) -> SparseAffinity:
         """Normalised affinity; see `FeatureGraph.affinity`."""
-        weights, inside = self._graph.weights, self._inside(predictions)
-        degrees = joint_degrees(weights, inside, scale, threads=threads())
-        matrix = normalised_affinity(weights, inside, scale, degrees, threads=threads())
-        available = self._is_compiled and find_spec("numba") is not None
-        compiled = pair_step(import_module("numba")) if available else None
-        return SparseAffinity(matrix, self._graph.order, threads=threads(), pair_step=compiled)
+        matrix = normalised_affinity(self._joint_weights(predictions, scale))
+        return SparseAffinity(matrix, self._graph.order, threads=threads())
 
     def degrees(self, predictions: FloatArray, scale: float) -> FloatArray:
         """Row sums of the weights; see `FeatureGraph.degrees`."""
-        degrees = joint_degrees(self._graph.weights, self._inside(predictions), scale, threads=threads())
+        degrees = degrees_of(self._joint_weights(predictions, scale))
         return degrees if self._graph.order is None else from_order(degrees, self._graph.order)
 
     def stored(self) -> StoredGraph:
         """Return the arrays that this graph is made of."""
         return self._graph
 
-    def _inside(self, predictions: FloatArray) -> FloatArray:
-        """Predictions in the order in which the graph is kept."""
+    def _joint_weights(self, predictions: FloatArray, scale: float) -> SparseMatrix:
+        """Weights of both features and predictions, in the order in which the graph is kept."""
         order = self._graph.order
-        return predictions if order is None else np.asarray(predictions[order])
+        inside = predictions if order is None else predictions[order]
+        return joint_weights(self._graph.weights, inside, scale, threads=threads())
 
 
 class SparseAffinity(Affinity):
@@ -166,24 +149,13 @@ class SparseAffinity(Affinity):
         The table's row of each row of ``matrix``; the table's own order if not given.
     threads : int
         Number of threads that share the rows of a product.
-    pair_step : callable, optional
-        Does the work of blocks of two columns.
     """
 
-    def __init__(
-        self,
-        matrix: SparseMatrix,
-        order: IndexArray | None = None,
-        *,
-        threads: int = 1,
-        pair_step: PairStep | None = None,
-    ) -> None:
+    def __init__(self, matrix: SparseMatrix, order: IndexArray | None = None, *, threads: int = 1) -> None:
         self.shape = (matrix.shape[0], matrix.shape[0])
-        self.pairwise = pair_step is not None
         self._matrix = matrix
         self._order = order
         self._threads = threads
-        self._pair_step = pair_step
 
     @cached_property
     def inverse(self) -> IndexArray | None:
@@ -219,9 +191,6 @@ class SparseAffinity(Affinity):
 
     def recur(self, current: FloatArray, previous: FloatArray, factor: float) -> FloatArray:
         """Take one step of a three-term recurrence; see `Affinity.recur`."""
-        if self._pair_step is not None and current.shape[1] == 2:
-            self._pair_step(self._matrix, current, previous, factor, self._threads)
-            return previous
 
         def step(rows: slice) -> None:
             product = self._parts[rows.start] @ current

@@ -93,9 +93,8 @@ class Torch(Backend):
         """Memory of the table in both precisions and of a block of distances; see `Backend.search_bytes`."""
         return 12 * features.size + 8 * self._distances
 
-    def edge_bytes(self, rows: int) -> int:
+    def edge_bytes(self) -> int:
         """Memory of an edge: both of its ends and its weight; see `Backend.edge_bytes`."""
-        del rows
         return 24
 
     def free_memory(self) -> int | None:

@@ -58,7 +58,7 @@ def _of_fit(setup: Setup, lessons: float) -> int:
     graphs = _of_edges(backend, rows, sum(choices(algorithm.neighbours)))
     search = max(0 if table.table is None else backend.search_bytes(table.table) for table in searched)
     # Edges as each end names them, then joined.
-    building = max(backend.edge_bytes(len(table)) * (2 + EDGES) * len(table) * count for table in searched)
+    building = max(backend.edge_bytes() * (2 + EDGES) * len(table) * count for table in searched)
     sides, used = _of_bridges(setup)
     running = _of_round(entries, references) + _of_edges(backend, rows, count) + used
     held_out = 32 * min(HELD_OUT_NUMBERS, algorithm.folds * references * (entries + rows)) + used
@@ -151,7 +151,7 @@ def _sides(start: FloatArray) -> float:
 
 def _of_edges(backend: Backend, rows: int, count: int) -> float:
     """Bytes of the edges of a graph of ``count`` neighbours."""
-    return backend.edge_bytes(rows) * EDGES * rows * count
+    return backend.edge_bytes() * EDGES * rows * count
 
 
 def _of_bridges(setup: Setup) -> tuple[float, float]:

@@ -44,8 +44,7 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
     steps : int
         Upper bound on steps per round (T2 of Algorithm 1), at most 100; more are taken while the alignment rises.
     tolerance : float
-        Relative error of the bridge, in the Frobenius norm. From 100,000 rows on, edges are kept in single precision,
-        so that the error is at least about 1e-7 (1e-6 for step sizes of 100 and more).
+        Relative error of the bridge, in the Frobenius norm.
 
     Examples
     --------
@@ -112,8 +111,6 @@ class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
         return chebyshev.resolvent_coefficients(self.step, power=power, tolerance=self.tolerance)
 
     def _solve(self, main: Affinity, anchors: Sequence[ImplicitAnchor], *, power: int) -> list[FloatArray]:
-        if main.pairwise and len(anchors) > 1:
-            return [block for anchor in anchors for block in self._solve(main, [anchor], power=power)]
         coefficients = self._coefficients(power)
         groups = []
         # The folds of a reference have their pairs in common.

@@ -22,12 +22,9 @@ class Affinity(ABC):
     Attributes
     ----------
     shape : (n, n)
-    pairwise : bool
-        Whether products with two columns at a time are as fast as with many. They take less memory.
     """
 
     shape: tuple[int, int]
-    pairwise: bool = False
 
     @abstractmethod
     def enter(self, values: FloatArray) -> Block:

@@ -6,7 +6,6 @@ is in [-1, 1]. The weights of edges are sparse matrices in CSR form, and functio
 
 import numpy as np
 import scipy.sparse as sparse
-from numpy.typing import DTypeLike
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
@@ -26,7 +25,7 @@ def joined(neighbours: IndexArray, values: FloatArray) -> SparseMatrix:
     ----------
     neighbours : (n, N) array of int
     values : (n, N) array
-        At least 0, of any precision. A value of 0 makes no entry. The function overwrites this memory.
+        At least 0. A value of 0 makes no entry. The function overwrites this memory.
 
     Returns
     -------
@@ -124,7 +123,6 @@ def weigh_by_features(
     distances: FloatArray,
     scales: FloatArray,
     *,
-    precision: DTypeLike = np.float64,
     threads: int = 1,
 ) -> SparseMatrix:
     """Build the matrix ``W^x`` of eq. 14, with an edge where either row names the other.
@@ -135,15 +133,13 @@ def weigh_by_features(
     distances : (n, N) array
         Squared distances to the neighbours. Two rows that name each other must have the same.
     scales : (n,) array
-    precision : data type
-        Of the weights in the result.
     threads : int
 
     Returns
     -------
     (n, n) CSR array
     """
-    weights = np.empty(neighbours.shape, dtype=precision)
+    weights = np.empty(neighbours.shape)
 
     def weigh(rows: slice) -> None:
         weights[rows] = feature_weights(distances[rows], scales[rows, None], scales[neighbours[rows]])
@@ -152,62 +148,49 @@ def weigh_by_features(
     return joined(neighbours, weights)
 
 
-def joint_degrees(weights: SparseMatrix, predictions: FloatArray, scale: float, *, threads: int = 1) -> FloatArray:
-    """Row sums of ``W^x * W^f``, the diagonal of ``D`` in eq. 14, shape (n,), always in double precision.
+def joint_weights(weights: SparseMatrix, predictions: FloatArray, scale: float, *, threads: int = 1) -> SparseMatrix:
+    """Compute ``W^x * W^f`` of eq. 14.
 
     Parameters
     ----------
     weights : (n, n) CSR array
         ``W^x``.
-    predictions : (n,) or (n, k) array
+    predictions : (n,) or (n, c) array
     scale : float
         ``sigma_f^2``; with infinity, only the features count.
     threads : int
     """
-    degrees = np.empty(weights.shape[0])
-
-    def add(rows: slice) -> None:
-        edges, start = _edges_of(weights, rows)
-        stop = weights.indices[edges]
-        joint = weights.data[edges] * prediction_weights(predictions, start, predictions, stop, scale)
-        bounds = weights.indptr[rows.start : rows.stop + 1]
-        # `reduceat` would give an empty row the first weight of the next row.
-        sums = np.add.reduceat(np.append(joint, 0.0), bounds[:-1] - edges.start)
-        degrees[rows] = np.where(np.diff(bounds) > 0, sums, 0.0)
-
-    in_blocks(add, weights.shape[0], threads=threads)
-    return degrees
-
-
-def normalised_affinity(
-    weights: SparseMatrix, predictions: FloatArray, scale: float, degrees: FloatArray, *, threads: int = 1
-) -> SparseMatrix:
-    """Compute ``S = D^{-1/2} (W^x * W^f) D^{-1/2}`` of eq. 14, in the precision of ``weights``.
-
-    If all weights of a row are below rounding, its entries become 0, as for an isolated node. So nothing is divided by
-    zero.
-
-    Parameters
-    ----------
-    weights, predictions, scale
-        As in `joint_degrees`.
-    degrees : (n,) array
-        The result of `joint_degrees`.
-    threads : int
-    """
-    isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
-    roots = np.where(isolated, 0.0, 1.0 / np.sqrt(np.where(isolated, 1.0, degrees)))
-    entries = np.empty_like(weights.data)
+    entries = np.empty(weights.nnz)
 
     def weigh(rows: slice) -> None:
         edges, start = _edges_of(weights, rows)
-        stop = weights.indices[edges]
-        joint = weights.data[edges] * prediction_weights(predictions, start, predictions, stop, scale)
-        # With this bracket, entries (i, j) and (j, i) are equal to the last bit.
-        entries[edges] = joint * (roots[start] * roots[stop])
+        by_predictions = prediction_weights(predictions, start, predictions, weights.indices[edges], scale)
+        entries[edges] = weights.data[edges] * by_predictions
 
     in_blocks(weigh, weights.shape[0], threads=threads)
     return sparse.csr_array((entries, weights.indices, weights.indptr), shape=weights.shape)
+
+
+def degrees_of(joint: SparseMatrix) -> FloatArray:
+    """Row sums of `joint_weights`, the diagonal of ``D`` in eq. 14, shape (n,)."""
+    # `reduceat` would give an empty row the first weight of the next row.
+    sums = np.add.reduceat(np.append(joint.data, 0.0), joint.indptr[:-1])
+    return np.where(np.diff(joint.indptr) > 0, sums, 0.0)
+
+
+def normalised_affinity(joint: SparseMatrix) -> SparseMatrix:
+    """Compute ``S = D^{-1/2} (W^x * W^f) D^{-1/2}`` of eq. 14 from `joint_weights`.
+
+    If all weights of a row are below rounding, its entries become 0, as for an isolated node. So nothing is divided by
+    zero.
+    """
+    degrees = degrees_of(joint)
+    isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
+    roots = np.where(isolated, 0.0, 1.0 / np.sqrt(np.where(isolated, 1.0, degrees)))
+    _, start = _edges_of(joint, slice(0, joint.shape[0]))
+    # With this bracket, entries (i, j) and (j, i) are equal to the last bit.
+    entries = joint.data * (roots[start] * roots[joint.indices])
+    return sparse.csr_array((entries, joint.indices, joint.indptr), shape=joint.shape)
 
 
 def _without_repeats(matrix: SparseMatrix) -> SparseMatrix:
