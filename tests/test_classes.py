@@ -492,8 +492,15 @@ def test_matrices_that_are_no_probabilities_are_refused():
         mf.Observations(main.came, **given)
     with pytest.raises(mf.InputError, match="do not sum to 1 in rows 0, 1, 2, 3, 4 and 235 more"):
         mf.Observations(main.came * 0.9, classes=NAMES, **given)
-    with pytest.raises(mf.InputError, match="outside of"):
-        mf.Observations(main.came - 0.5, classes=NAMES, **given)
+    age = np.random.default_rng(0).integers(20, 90, len(main)).astype(float)
+    for wrong, says in (
+        (np.column_stack([main.came, age]), "numbers of the class 'age' outside of .*; leave out what is no class"),
+        (100.0 * main.came, "are percentages, divide by 100"),
+        (main.came - 0.5, 'if they are decision values, refine with scale="logits"'),
+    ):
+        names = [*NAMES, "age"][: wrong.shape[1]]
+        with pytest.raises(mf.InputError, match=says):
+            mf.Observations(wrong, classes=names, **given)
     with pytest.raises(mf.InputError, match="4 columns of predictions but 3 classes"):
         mf.Observations(main.came, classes=NAMES[:3], **given)
     with pytest.raises(mf.InputError, match="has the class 'ash' twice"):

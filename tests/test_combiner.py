@@ -217,6 +217,7 @@ def test_what_it_gives_feeds_the_next_step(numerals):
     np.testing.assert_array_equal(pipeline.predict(X), calibrated.predict(pipeline[:-1].transform(X)))
 
 
+@pytest.mark.filterwarnings("ignore:Features are taken in the order:manifuse.ManifuseWarning")
 @pytest.mark.parametrize("library, name", [(pd, "pandas"), (pl, "polars")])
 def test_set_output_is_honoured(case, library, name):
     X = frame_of(case.main)

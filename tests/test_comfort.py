@@ -106,6 +106,26 @@ def test_what_is_clear_is_not_called_chance(taught, value, chance):
     assert ("That could be chance" in said.sentence) is chance
 
 
+@pytest.mark.parametrize("left, share", [(1.0, None), (0.997, None), (0.42, "42%")])
+def test_references_are_said_to_count_less_where_they_do(taught, left, share):
+    measured = replace(taught.evidence.measured, at_pairs=Gain(-0.01, 0.02, 60, "accuracy"))
+    agreement = replace(taught.evidence.agreement, left=left)
+    evidence = replace(taught.evidence, measured=measured, agreement=agreement)
+    (said,) = (each for each in findings_of(evidence, taught.refined) if each.code == "pairs")
+    assert ("So the references count" in said.sentence) is (share is not None)
+    assert share is None or f"count {share} of what" in said.sentence
+
+
+def test_where_nothing_was_changed_no_new_scores_are_spoken_of(case):
+    noise = np.random.default_rng(0).standard_normal(80)
+    said = noise - 3.0 * case.main.scores[:80]
+    opposed = mf.Observations(said, ids=case.main.keys[:80], name="opposed")
+    result = mf.refine(case.main, [opposed], rng=0)
+    assert not result.accepted
+    (found,) = (each for each in findings_of(result.evidence, result.refined) if each.code == "no labels")
+    assert found.sentence == "No labels came, so whether other scores would be better was not measured."
+
+
 @pytest.mark.parametrize("labelled", [True, False])
 def test_without_labels_the_verdict_says_who_spoke_for_it(case, labelled):
     told = mf.JointDiffusion(same_target=True)
@@ -322,6 +342,9 @@ def test_single_hyperparameters_are_those_of_the_method(case):
     assert over.method == replace(method, ignored=(case.references[0].name,))
     with pytest.raises(mf.InputError, match="no hyperparameter named 'same_targets'; did you mean 'same_target'"):
         mf.refine(case.main, case.references, same_targets=True)
+    for name in ("seed", "random_state"):
+        with pytest.raises(mf.InputError, match=f"{name} came, but the seed is called rng; give it as rng."):
+            mf.refine(case.main, case.references, **{name: 1})
 
 
 def test_labels_explain_why_references_have_no_weight(case):

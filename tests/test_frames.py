@@ -549,9 +549,11 @@ def test_names_of_columns_are_no_patterns(rng, library):
 def test_a_second_score_or_id_is_no_feature(case, role, named):
     """A score that a table had before may lie beside the one that is meant."""
     frame = frame_of(case).assign(**{role: 1.0})
-    said = f"ours has the columns '{role}' and '{named}', and both would be the {role}; leave one of them out"
-    with pytest.raises(mf.InputError, match=said):
-        mf.Observations.from_frame(frame, id="name", score="risk", name="ours")
+    said = f"ours has '{role}' beside '{named}', which was named as the {role}; it is left out"
+    with pytest.warns(mf.ManifuseWarning, match=said):
+        warned = mf.Observations.from_frame(frame, id="name", score="risk", name="ours")
+    assert warned.feature_names == tuple(f"x{k}" for k in range(6))
+    assert role in warned.called.drop
     dropped = mf.Observations.from_frame(frame, id="name", score="risk", drop=[role], name="ours")
     assert dropped.feature_names == tuple(f"x{k}" for k in range(6))
 
@@ -559,6 +561,7 @@ def test_a_second_score_or_id_is_no_feature(case, role, named):
 def test_features_of_later_rows_that_are_no_numbers_are_named(case, result):
     frame = frame_of(case).assign(x1="a", x3="b")
     with pytest.raises(
-        mf.InputError, match=r"Column 'x1' of .* \(so is 'x3'\), but numbers were expected; encode it.$"
+        mf.InputError,
+        match=r"Column 'x1' of .* \(so is 'x3'\), but numbers were expected; convert it to numbers or encode it.$",
     ):
         result.apply(frame, id="name", score="risk")

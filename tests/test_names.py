@@ -79,7 +79,7 @@ def test_features_without_names_are_taken_in_their_order_with_a_warning(scored):
     ours, theirs = scored
     bare = mf.Observations(ours["score"], ours[[0, 1, 2, 3]].to_numpy(), ids=ours["id"], name="ours")
     result = mf.refine(bare, [theirs], rng=0)
-    with pytest.warns(ManifuseWarning, match="fitted with features that have no names, so those of the frame"):
+    with pytest.warns(ManifuseWarning, match="the features that ours was fitted with have no names"):
         result.apply(ours.assign(id=[f"later {each}" for each in ours["id"]]))
 
 

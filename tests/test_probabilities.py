@@ -243,7 +243,7 @@ def test_the_main_table_is_known_as_its_own_reference(case, certain):
         mf.refine(as_probabilities(case, certain), [coupled])
 
 
-@pytest.mark.filterwarnings("ignore:.* was fitted with features that have no names")
+@pytest.mark.filterwarnings("ignore:Features are taken in the order")
 def test_the_report_shows_probabilities(case, certain):
     result = mf.refine(as_probabilities(case, certain), case.references, case.labels(), rng=0)
     shift = Shift.of(result)

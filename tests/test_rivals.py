@@ -117,6 +117,13 @@ def test_rivals_are_those_of_their_room(case):
         np.testing.assert_array_equal(getattr(mf.rivals, name)(main, references, labels, rng=5), values)
 
 
+@pytest.mark.parametrize("name", sorted({*mf.rivals.__all__} - {"compare"}))
+def test_a_data_frame_is_refused_in_a_sentence(case, name):
+    frame = pd.DataFrame({"id": case.main.keys, "score": case.main.scores, "x": case.main.table[:, 0]})
+    with pytest.raises(mf.InputError, match="DataFrame came where Observations was expected"):
+        getattr(mf.rivals, name)(frame, [frame], case.labels())
+
+
 def test_predictions_come_back_in_the_library_of_the_scores(case):
     series = pd.Series(case.main.scores, name="risk")
     main = mf.Observations(series, case.main.table, ids=case.main.keys, name="main")

@@ -407,7 +407,7 @@ CASES = {
     "a column without values": (
         {"main.parquet": stored(MAIN.with_columns(pl.lit(None).alias("c")), "parquet")},
         [],
-        "main has no number in 100% of column 'c'; fill it in, or refine without the column (--drop)",
+        "main has no number in 100% of column 'c'; fill it in, or refine again without the column (--drop)",
     ),
     "dates with the day first": (
         {"main.csv": frame(MAIN.with_columns(pl.lit("31.01.2020").alias("day")))},

@@ -63,5 +63,5 @@ def test_archives_have_all_that_comes_out(tables, result, tmp_path, monkeypatch,
     later = pl.DataFrame(
         {"id": range(1000, 1240), **dict(zip(COLUMNS[3:7], tables[0].came.T, strict=True)), **features}
     )
-    with pytest.warns(mf.ManifuseWarning, match="features that have no names"):
+    with pytest.warns(mf.ManifuseWarning, match="the features that a was fitted with have no names"):
         assert mf.load(saved).apply(later).columns == COLUMNS

@@ -176,7 +176,7 @@ def test_it_serves_until_it_is_interrupted(folder, number):
     ],
 )
 def test_what_cannot_be_shown_is_refused(folder, monkeypatch, capsys, arguments, says):
-    status, sentence = run(monkeypatch, capsys, "explore", *arguments)
+    status, sentence = run(monkeypatch, capsys, "explore", *arguments, "--port", 0)
     assert status == 2
     assert says in sentence
     assert "Traceback" not in sentence

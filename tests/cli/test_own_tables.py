@@ -72,7 +72,8 @@ def test_names_change_nothing_but_names(folder, monkeypatch):
     later = ("--id", "patient", "--score", "risk", "--drop", "town", "--out", "later.csv")
     assert run(monkeypatch, "apply", "model.npz", "new.csv", *later) == 0
     features = table.select(f"x{k}" for k in range(6)).to_numpy()
-    new = mf.Observations(table["risk"].to_numpy(), features, ids=table["patient"].to_numpy())
+    names = [f"x{k}" for k in range(6)]
+    new = mf.Observations(table["risk"].to_numpy(), features, ids=table["patient"].to_numpy(), feature_names=names)
     np.testing.assert_allclose(pl.read_csv("later.csv")["score"], mf.load("model.npz").apply(new), rtol=1e-9)
 
 
@@ -206,12 +207,15 @@ def test_a_feature_may_have_the_name_of_a_column_of_ids(folder, monkeypatch, nam
     assert pl.read_csv("named.csv").equals(pl.read_csv("usual.csv"))
 
 
-def test_two_columns_cannot_both_be_the_id(folder, monkeypatch, capsys):
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_of_two_columns_the_one_that_was_named_is_the_id(folder, monkeypatch, capsys):
     pl.read_csv("ours.csv").with_columns(pl.col("x0").alias("id")).write_csv("both.csv")
     arguments = ("refine", "both.csv", "--reference", "partner.tsv", "--id", "patient", "--score", "risk")
-    assert run(monkeypatch, *arguments, "--drop", "town", "--out", "out.csv") == 2
-    assert "has the columns 'id' and 'patient', and both would be the id" in " ".join(capsys.readouterr().err.split())
-    assert run(monkeypatch, *arguments, "--drop", "town", "--drop", "id", "--out", "out.csv") == 0
+    assert run(monkeypatch, *arguments, "--drop", "town", "--out", "out.csv") == 0
+    assert "both.csv has 'id' beside 'patient', which was named as the id; it is left out." in said(capsys)
+    assert run(monkeypatch, *arguments, "--drop", "town", "--drop", "id", "--out", "dropped.csv") == 0
+    assert "beside" not in said(capsys)
+    assert pl.read_csv("out.csv").equals(pl.read_csv("dropped.csv"))
     assert run(monkeypatch, *OWN, "--id", "patient", "--score", "patient", "--out", "out.csv") == 2
     assert "--id and --score both name the column 'patient'" in " ".join(capsys.readouterr().err.split())
 
@@ -428,3 +432,53 @@ def test_columns_called_like_labels_are_features_unless_the_labels_have_them(fol
     if columns == ("label",):
         labels = mf.RankLabels(known["id"], known["label"])
         assert list(mf.refine(main, [theirs], labels, rng=0).main.feature_names) == features
+
+
+def test_names_of_a_reference_may_be_given_where_the_main_table_has_none(folder, monkeypatch, capsys):
+    """An archive and a table of classes have no column that could be called otherwise."""
+    table = pl.read_csv("main.csv")
+    np.savez("main.npz", ids=table["id"].to_numpy().astype(str), scores=table["score"], features=table[:, 2:])
+    pl.read_csv("theirs.csv").rename({"id": "mrn", "score": "points"}).write_csv("other.csv")
+    archive = ("refine", "main.npz", "--reference", "other.csv", "--out", "out.csv")
+    assert run(monkeypatch, *archive, "--id", "mrn", "--score", "points") == 0
+    assert run(monkeypatch, "refine", "main.csv", "--reference", "theirs.csv", "--out", "usual.csv") == 0
+    np.testing.assert_allclose(pl.read_csv("out.csv")["score"], pl.read_csv("usual.csv")["score"], rtol=1e-9)
+    capsys.readouterr()
+    assert run(monkeypatch, "refine", "main.npz", "--reference", "theirs.csv", "--out", "out.csv", "--id", "mrn") == 2
+    assert "--id mrn came, but no table has such a column" in said(capsys)
+    risk = 1.0 / (1.0 + np.exp(-table["score"]))
+    features = table.drop("id", "score")
+    features.insert_column(0, table["id"]).with_columns(p_no=1.0 - risk, p_yes=risk).write_csv("classes.csv")
+    classes = ("refine", "classes.csv", "--reference", "other.csv", "--classes", "p_(.*)", "--out", "out.csv")
+    pl.read_csv("other.csv").rename({"mrn": "id"}).write_csv("other.csv")
+    assert run(monkeypatch, *classes, "--score", "points") == 0
+    assert pl.read_csv("out.csv").columns[3:5] == ["p_no", "p_yes"]
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("named", [(), ("--id", "patient", "--score", "risk")])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_later_rows_may_have_our_own_names_beside_those_of_the_fit(folder, monkeypatch, capsys, ending, named):
+    assert run(monkeypatch, *OWN, *CALLED, "--out", "out.csv", "--save", "model.npz") == 0
+    new = pl.read_csv("ours.csv").with_columns(pl.format("later {}", "patient").alias("patient"))
+    further = new.with_columns(pl.col("x0").alias("score"), pl.lit("x").alias("id"))
+    for table, name in ((new, "new"), (further, "further")):
+        getattr(table, f"write_{ending}")(f"{name}.{ending}")
+        capsys.readouterr()
+        assert run(monkeypatch, "apply", "model.npz", f"{name}.{ending}", *named, "--out", f"{name}-out.csv") == 0
+        told = said(capsys)
+        assert ("has 'score' beside 'risk', which was named as the score; it is left out" in told) is (name != "new")
+        assert ("has 'id' beside 'patient', which was named as the id; it is left out" in told) is (name != "new")
+    assert pl.read_csv("new-out.csv").equals(pl.read_csv("further-out.csv"))
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_features_of_a_later_archive_have_no_names_and_that_is_told(folder, monkeypatch, capsys):
+    assert run(monkeypatch, *USUAL, "--out", "out.csv", "--save", "model.npz") == 0
+    table = pl.read_csv("main.csv")
+    ids = np.char.add("later ", table["id"].to_numpy().astype(str))
+    np.savez("new.npz", ids=ids, scores=table["score"], features=table[:, 2:])
+    assert run(monkeypatch, "apply", "model.npz", "new.npz", "--out", "applied.csv", "--strict") == 3
+    assert "because those of new have no names; check it." in said(capsys)
+    assert run(monkeypatch, "apply", "model.npz", "new.npz", "--id", "mrn", "--out", "applied.csv") == 2
+    assert "--id mrn came, but no table has such a column" in said(capsys)

@@ -88,6 +88,7 @@ def test_the_output_is_the_librarys(case, folder, run):
     assert summary["agreement"]["loadings"] == pytest.approx(result.evidence.agreement.loadings)
 
 
+@pytest.mark.filterwarnings("ignore:Features are taken in the order:manifuse.ManifuseWarning")
 def test_without_references_labels_are_enough(case, folder, run):
     done = run("main.csv", "--labels", "labels.csv", "--out", "out.csv", "--json", "--save", "model.npz")
     assert done.returncode == 0, done.stderr

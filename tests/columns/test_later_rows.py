@@ -195,16 +195,18 @@ def later(new, features, **others):
 def test_features_of_later_rows_are_found_by_their_names(named, tmp_path):
     result, new, frame = named
     expected = result.apply(later(new, frame))
-    with pytest.warns(mf.ManifuseWarning, match="check their sign, and the order of the features"):
+    with pytest.warns(mf.ManifuseWarning) as given:
         assert not np.allclose(result.apply(later(new, frame.to_numpy()[:, ::-1])), expected)
+    assert any("check their sign, and the order of the features" in str(each.message) for each in given)
     mf.save(result, tmp_path / "model.npz")
     for each in (result, mf.load(tmp_path / "model.npz")):
         assert each.main.feature_names == tuple("uvwxyz")
         np.testing.assert_array_equal(each.apply(later(new, frame[list("zxvuyw")])), expected)
         reversed_array = frame.to_numpy()[:, ::-1]
         np.testing.assert_array_equal(each.apply(later(new, reversed_array, feature_names=list("zyxwvu"))), expected)
-        # Without names, features go by position.
-        np.testing.assert_array_equal(each.apply(later(new, frame.to_numpy())), expected)
+        with pytest.warns(mf.ManifuseWarning, match="those of later have no names; check it") as given:
+            np.testing.assert_array_equal(each.apply(later(new, frame.to_numpy())), expected)
+        assert [warning.message.code for warning in given] == ["features_by_position"]
 
 
 def test_missing_features_are_refused_and_further_ones_ignored_by_name(named):

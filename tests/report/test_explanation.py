@@ -165,7 +165,7 @@ def test_a_later_row_is_explained_by_its_refined_score_and_the_fitted_rows(label
     assert ids_of(why, "nearest") == whole.keys[near].tolist()
 
 
-@pytest.mark.filterwarnings("ignore:.* was fitted with features that have no names")
+@pytest.mark.filterwarnings("ignore:Features are taken in the order")
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 def test_a_later_row_may_come_in_a_data_frame(case, result, make):
     ids = [f"new{row}" for row in range(160)]

@@ -153,6 +153,20 @@ def test_a_comparison_of_a_regression_is_in_units_of_the_labels(monkeypatch):
         mf.rivals.compare(case.main, [], values, task="values")
 
 
+def test_errors_of_a_regression_count_that_folds_are_alike(monkeypatch):
+    case = draw_scores(0)
+    values = mf.RankLabels(case.main.keys[:60], case.truth[:60])
+    errors = []
+    for factor in (1.0, 3.0):
+        monkeypatch.setattr(
+            "manifuse.evidence.squared_error.overlap_of", lambda folds, by=factor: {5: by}.get(folds, np.nan)
+        )
+        monkeypatch.setattr(comparison, "refine", lambda main, *given: mf.refine(main, [], given[1], rng=0))
+        found = mf.rivals.compare(case.main, [], values, 3, task="regression", library=pd).set_index("method")
+        errors.append(found["standard_error"].drop("refine"))
+    np.testing.assert_allclose(errors[1], 3.0 * errors[0])
+
+
 @pytest.mark.parametrize("kind", ["scores", "classes"])
 def test_a_comparison_holds_out_whole_groups_whatever_their_names(kind, drawn, monkeypatch):
     if kind == "classes":

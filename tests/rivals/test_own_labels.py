@@ -70,6 +70,15 @@ def test_only_the_order_of_labels_counts_unless_they_are_values(case):
     assert np.mean((predicted[rows] - labels) ** 2) < labels.var()
 
 
+def test_the_units_of_the_labels_do_not_matter(case):
+    rows, _ = labelled(case)
+    values, rng = case.truth[rows], np.random.default_rng
+    plain, chosen = own_labels(case.main, rows, values, rng(0), regression=True)
+    other, again = own_labels(case.main, rows, 1e-6 * values + 3.0, rng(0), regression=True)
+    assert again == chosen
+    np.testing.assert_allclose((other - 3.0) * 1e6, plain, rtol=1e-6, atol=1e-6)
+
+
 def test_without_features_there_is_nothing_to_learn_from(case):
     rows, _ = labelled(case)
     with pytest.raises(mf.InputError, match="without features"):

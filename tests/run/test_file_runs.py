@@ -77,6 +77,7 @@ def test_text_that_a_spreadsheet_would_run_is_escaped_as_the_warning_says(case):
         assert pl.read_csv(name)["id"].to_list() == [f"'{each}" for each in plain]
 
 
+@pytest.mark.filterwarnings("ignore:Features are taken in the order:manifuse.ManifuseWarning")
 def test_rows_that_were_not_fitted_are_named_as_such(case):
     for name in ("main", "theirs"):
         pl.read_csv(f"{name}.csv").write_parquet(f"{name}.parquet")

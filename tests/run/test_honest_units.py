@@ -131,3 +131,39 @@ def test_of_a_regression_with_few_labels_it_is_said_that_scores_keep_their_units
     assert result.gain.is_of_few
     assert "so the scores stay in their own units" in result.summary().replace("\n", " ")
     assert "so the scores stay in their own units" not in mf.refine(*given, rng=0).summary().replace("\n", " ")
+
+
+@pytest.mark.parametrize("odd", [1, 4])
+def test_few_other_labels_are_not_called_few_rows(odd):
+    (main, references, _), *_ = problem(0, 8, noise=0.3)
+    labels = mf.RankLabels(range(60), np.arange(60) < odd)
+    result = mf.refine(main, references, labels, rng=0, task="regression")
+    said = result.summary().replace("\n", " ")
+    assert (
+        f"60 labelled rows, of which {odd} ha{'s' if odd == 1 else 've'} another label than the rest, are too" in said
+    )
+    assert "so the scores stay in their own units" in said
+    assert "Fewer than ten" not in said
+
+
+@pytest.mark.parametrize("count", [15, 40])
+def test_a_regression_whose_labels_run_backwards_is_refused_and_said_so(count):
+    """A wrong sign is no knowledge, whatever a lesson makes of it."""
+    said = []
+    for seed in range(8):
+        (main, references, labels), outcome, *_ = problem(seed, count, noise=0.3)
+        sure = mf.Observations(main.scores + 2.0 * outcome, main.table, ids=main.keys, name="ours")
+        reversed_labels = mf.RankLabels(labels.keys, -labels.grades)
+        result = mf.refine(sure, references, reversed_labels, rng=0, task="regression")
+        assert result.reason is Reason.REVERSED
+        said.append("rank the labels backwards." in result.summary().replace("\n", " "))
+        assert mf.refine(sure, references, labels, rng=0, task="regression").reason is not Reason.REVERSED
+    assert all(said)
+
+
+def test_of_few_labels_no_single_reference_has_a_worth():
+    (main, references, labels), *_ = problem(0, 7, noise=0.3)
+    second = mf.Observations(references[0].scores[::-1], ids=references[0].keys, name="noise")
+    result = mf.refine(main, [*references, second], labels, rng=0, task="regression")
+    assert result.worth.is_of_few
+    assert [entry.worth for entry in result.relevance] == [None, None]

@@ -117,7 +117,8 @@ def test_files_and_their_windows_use_it_too(case, tmp_path, monkeypatch):
     )
     frame[:50].with_columns(score=2.0 * pl.col("score"), id="new" + pl.col("id")).write_csv("later.csv")
     mf.apply_files(result, "later.csv", "applied.csv")
-    later = mf.Observations(2.0 * main.scores[:50], main.table[:50], ids=[f"new{key}" for key in main.keys[:50]])
+    ids = [f"new{key}" for key in main.keys[:50]]
+    later = mf.Observations(2.0 * main.scores[:50], main.table[:50], ids=ids, feature_names=list(features))
     np.testing.assert_allclose(pl.read_csv("applied.csv")["score"], result.apply(later), rtol=1e-12)
 
 

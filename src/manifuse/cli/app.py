@@ -131,7 +131,8 @@ def apply_command(
 
 def _tell_applied(summary: dict[str, Any], out: Path) -> None:
     """Say what became of rows that came later."""
-    said = f"{many(summary['rows'], 'row')} written to {out}; {summary['already_fitted']:,} of them were in the fit"
+    were = "was" if summary["already_fitted"] == 1 else "were"
+    said = f"{many(summary['rows'], 'row')} written to {out}; {summary['already_fitted']:,} of them {were} in the fit"
     if summary["changed"]:
         said += f" ({summary['changed']:,} of these came with other scores or features)"
     if summary["little_support"]:

@@ -13,7 +13,7 @@ from manifuse.evidence.holding_out import Folds, Held
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
 #: By chance, ranking accuracy is hardly ever below one half by more than this, divided by the root of the labels.
-BACKWARDS = 1.2
+BACKWARDS = 0.9
 
 
 class Score(ABC):
@@ -126,8 +126,8 @@ class Score(ABC):
 
     def is_backwards(self, predictions: FloatArray) -> bool:
         """Whether predictions (l, ...) rank the labels the other way around, and that is no chance."""
-        low = 0.5 - BACKWARDS / np.sqrt(len(np.unique(self.rows)))
-        return self.measure == "accuracy" and not self.is_of_few and self.measured(predictions) < low
+        ranking, low = self.order(), 0.5 - BACKWARDS / np.sqrt(len(np.unique(self.rows)))
+        return ranking.measure == "accuracy" and not self.is_of_few and ranking.measured(predictions) < low
 
     def measured(self, predictions: FloatArray, folds: Folds | None = None) -> float:
         """The ``measure`` of predictions (l,) or (l, c), by the comparisons that `gain` makes with these folds."""

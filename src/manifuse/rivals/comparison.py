@@ -167,6 +167,10 @@ def compare(
             found[name].append(_judged(measure, made, name, train)[measure.rows[test]])
             tell(done, len(folds) * len(methods))
     order = np.argsort(np.concatenate([test for _, test in folds]))
+    if isinstance(measure, SquaredError):
+        # What was learned in different folds is alike, which errors of targets count.
+        numbers = np.repeat(np.arange(count), [len(test) for _, test in folds])[order]
+        blocks = replace(blocks, numbers=numbers[None])
     judged = {name: np.concatenate(parts)[order] for name, parts in found.items()}
     return frame_of(_table_of(measure, judged, blocks), library or main.origin.frames)
 

@@ -131,18 +131,20 @@ def impute_and_average(
     be averaged and are left out. Labels are not used; see `smooth_alone` for parameters.
     """
     del labels
-    return main.like_container(averaged_scores(imputed_scores(main, references, seed_for(rng))))
+    averaged = averaged_scores(imputed_scores(main, references, seed_for(rng)))
+    return main.like_container(averaged)
 
 
 def impute_and_stack(
     main: Observations, references: Sequence[Observations] = (), labels: Labels | None = None, rng: Seed = 0
 ) -> Any:
-    """Impute the references as `impute_and_average` does, and stack all scores on the labels by a ridge regression.
+    """Impute the references as `impute_and_average` does, and stack all scores on the labels by a linear model.
 
-    Classes are stacked by a logistic regression, which takes references with other classes, or scores, too. References
-    known on all main rows are taken as they are, without features; see `smooth_alone` for parameters.
+    It is a ridge regression, and for classes a logistic one, which takes references with other classes, or scores,
+    too. References known on all main rows are taken as they are, without features; see `smooth_alone` for parameters.
     """
-    return main.like_container(stacked_scores(main, imputed_scores(main, references, seed_for(rng)), labels))
+    imputed = imputed_scores(main, references, seed_for(rng))
+    return main.like_container(stacked_scores(main, imputed, labels))
 
 
 def averaged_scores(imputed: FloatArray | ImputedClasses) -> FloatArray:

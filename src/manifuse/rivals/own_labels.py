@@ -60,7 +60,7 @@ def own_labels(
     score = SquaredError(rows, labels) if regression else GradedRanking(rows, labels)
     targets = standardise(labels if regression else rankdata(labels))
     level, spread = (float(np.mean(labels)), float(np.std(labels))) if regression else (0.0, 1.0)
-    scores = standardise(np.column_stack([main.scores, self_smoothing(main, score, rng)[0]]))
+    scores = standardise(np.column_stack([main.scores, self_smoothing(main, score.order(), rng)[0]]))
     features = np.asarray(main.table, dtype=np.float64)
     # In units in which the mean squared distance of two rows is 1.
     tables = {

@@ -262,7 +262,8 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
         if not isinstance(X, Observations) and not is_frame(X):
             raise InputError(
                 f"{type(X).__name__} came for {name}, but Observations or a data frame with ids, scores and features "
-                "was expected; in a pipeline, call set_output(transform='pandas') on the earlier steps."
+                "was expected; in a pipeline, call set_output(transform='pandas') on the earlier steps, which must "
+                "leave ids and scores as they are (a ColumnTransformer with verbose_feature_names_out=False)."
             )
         return self._columns.observe(X, name=name, fitted=fitted)
 

@@ -218,7 +218,8 @@ def _measured(
         accuracy,
         gain,
         labels.folds.held,
-        backwards=taught.is_backwards(there),
+        # Of own scores as they came: a line into other units may turn them around.
+        backwards=taught.is_backwards(given.problem.main.scores[taught.rows]),
         unrelated=_is_unrelated(given, found, labels),
         at_pairs=at_pairs,
         as_if_unknown=not found.known.fitted.known[taught.rows][:, found.columns.references.usual].any(),

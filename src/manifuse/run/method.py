@@ -14,6 +14,9 @@ from manifuse.records import Saveable
 #: Fewer rows of a large table would say too little of it.
 FEWEST_FITTED = 100
 
+#: What others call a seed.
+SEEDS = ("seed", "random_state", "random_seed")
+
 
 @dataclass(frozen=True)
 class JointDiffusion(Saveable):
@@ -117,6 +120,8 @@ def with_parameters(method: JointDiffusion, values: Mapping[str, Any]) -> JointD
     """
     known = parameters_of(method)
     for name in values:
+        if name in SEEDS:
+            raise InputError(f"{name} came, but the seed is called rng; give it as rng.")
         look_up(name, known, kind="hyperparameter named")
     outer = {name: value for name, value in values.items() if "__" not in name}
     inner = {name.removeprefix("diffusion__"): value for name, value in values.items() if "__" in name}

@@ -24,8 +24,8 @@ def with_features_of(table: Observations, fitted: Observations) -> Observations:
     Warns
     -----
     ManifuseWarning
-        If there are features that the fitted table does not have, which are ignored, or if only the later rows have
-        names of features.
+        If there are features that the fitted table does not have, which are ignored, or if only one of the two tables
+        has names of features.
     """
     if fitted.table is None:
         return table
@@ -35,12 +35,10 @@ def with_features_of(table: Observations, fitted: Observations) -> Observations:
         if came != width:
             sides = f"{table.name} came with {came} features, but {fitted.name} was fitted with {width}"
             raise InputError(f"{sides}; give the same columns.")
-        if wanted is None and names is not None:
-            warn(
-                "features_by_position",
-                f"{fitted.name} was fitted with features that have no names, so those of {table.name} are taken in "
-                "their order; check it.",
-            )
+        if (wanted is None) != (names is None):
+            without = f"those of {table.name}" if names is None else f"the features that {fitted.name} was fitted with"
+            said = f"Features are taken in the order in which {table.name} has them, because {without} have no names"
+            warn("features_by_position", f"{said}; check it.")
         return table
     places = places_of(wanted, names, fitted=fitted.name, came=table.name)
     if names == wanted:

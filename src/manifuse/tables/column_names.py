@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from manifuse.errors import InputError
+from manifuse.errors import InputError, warn
 from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.tables.class_columns import classes_matching
+from manifuse.tables.table_columns import TableColumns
 
 #: The columns of a table of ordered pairs.
 PAIR = ("better", "worse")
@@ -19,8 +20,8 @@ PAIR = ("better", "worse")
 class ColumnNames:
     """What columns of tables are called, where they have other names than manifuse's.
 
-    A name holds for the tables that have such a column. A column that was named is not dropped, unless the table has
-    another of the names.
+    A name holds for the tables that have such a column, in which a column with our own name is then left out. A column
+    that was named is not dropped, unless the table has another of the names.
 
     Attributes
     ----------
@@ -92,13 +93,15 @@ class ColumnNames:
         """
         there = list(there)
         given: dict[str, str] = {}
+        left_out: list[str] = []
         for role in self.roles:
             named = set(getattr(self, role))
             both = sorted(named & given.keys())
             if both:
                 options = " and ".join(f"`{each}`" for each in self.roles)
                 raise InputError(f"{options} both name the column {both[0]!r}; name two columns.")
-            if self.all_there and named and not named & {*there}:
+            has_scores_elsewhere = role == "score" and self.classes_in(there)
+            if self.all_there and named and not named & {*there} and not has_scores_elsewhere:
                 known = shorten(told_apart(there)) or "none"
                 wanted = " or ".join(map(repr, getattr(self, role)))
                 raise InputError(
@@ -107,7 +110,15 @@ class ColumnNames:
             # A table that has several of the names has the one that is not left out.
             others = (named & {*there}) - {*self.drop}
             given |= dict.fromkeys(others or named, role)
-        names = {name: given.get(name, name) for name in there if name in given or name not in self.drop}
+            if role in there and role not in (*named, *self.drop) and named & {*there}:
+                left_out.append(role)
+                one = next(name for name in there if given.get(name) == role)
+                warn(
+                    "unused_column",
+                    f"{path} has {role!r} beside {one!r}, which was named as the {role}; it is left out.",
+                )
+        dropped = {*self.drop, *left_out}
+        names = {name: given.get(name, name) for name in there if name in given or name not in dropped}
         first: dict[str, str] = {}
         for name in sorted(names, key=lambda name: name != names[name]):
             ours = names[name]
@@ -121,6 +132,12 @@ class ColumnNames:
 
 #: Columns with manifuse's own names.
 AS_USUAL = ColumnNames()
+
+
+def demand_used(columns: ColumnNames, tables: Sequence[TableColumns]) -> None:
+    """Refuse names of ids and scores that none of the tables has; see `demand_there`."""
+    for role in ("id", "score"):
+        demand_there(getattr(columns, role), [(getattr(each, role), *each.drop) for each in tables], role)
 
 
 def demand_there(names: Iterable[str], tables: Sequence[Collection[str]], option: str = "drop") -> None:

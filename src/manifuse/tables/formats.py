@@ -180,5 +180,5 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
     counts = Counter(names)
     repeated = next((name for name in names if counts[name] > 1), None)
     if repeated is not None:
-        raise InputError(f"{path} has two columns named {repeated!r}; rename or drop one of them.")
+        raise InputError(f"{path} has two columns named {repeated!r}; rename one of them.")
     return separator, names

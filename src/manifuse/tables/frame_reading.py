@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 from narwhals.exceptions import DuplicateError
 
-from manifuse.errors import InputError
+from manifuse.errors import InputError, warn
 from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.kernels.arrays import FloatArray
@@ -93,7 +93,7 @@ def columns_in(
     if missing is None:
         return table
     index = nw.maybe_get_index(table)
-    remedy = "rename the column that holds it, or give its name"
+    remedy = "rename the column that holds it, or give its name (of one table alone: `Observations.from_frame`)"
     if missing in names[1:]:
         remedy += or_classes
     if missing not in names:
@@ -181,14 +181,15 @@ def observe_frame(
 
 
 def _features_of(table: nw.DataFrame[Any], others: list[str], called: TableColumns, *, name: str) -> list[str]:
-    """Names of the features among the ``others``, which must hold no second id or score, and no probabilities."""
+    """Names of the features among the ``others``: no second id or score, and no probabilities."""
     types, score = table.schema, None if called.classes else called.score
     for role, named in (("id", called.id), ("score", score)):
         if named not in (role, None) and role in others:
-            raise InputError(
-                f"{name} has the columns {role!r} and {named!r}, and both would be the {role}; leave one of them out "
-                "with `drop`."
+            warn(
+                "unused_column",
+                f"{name} has {role!r} beside {named!r}, which was named as the {role}; it is left out.",
             )
+            others = [each for each in others if each != role]
 
     def look(names: Sequence[str], rows: int | None) -> FloatArray:
         # By place, because polars takes a name such as "^x.*$" for a pattern.
@@ -216,7 +217,7 @@ def _demand_numeric(table: nw.DataFrame[Any], features: Sequence[str], *, name: 
             if found.is_temporal()
             else "convert it with astype(float)"
             if found in (nw.Unknown, nw.Object)
-            else "encode it"
+            else "convert it to numbers or encode it"
         )
         raise InputError(
             f"Column {wrong[0]!r} of {name} is of type {kind}{more}, but numbers were expected; {advice}{or_else}."

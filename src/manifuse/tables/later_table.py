@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from manifuse.tables.column_names import ColumnNames, demand_there
+from manifuse.tables.column_names import ColumnNames, demand_there, demand_used
 from manifuse.tables.formats import BY_COLUMN, FORMATS
 from manifuse.tables.score_tables import open_table, read_table
 from manifuse.tables.table import Table
@@ -49,7 +49,9 @@ class LaterTable:
             rows, read = open_table(Path(self.given), self.features, self.fitted, self.columns)
         else:
             rows, read = self._whole()
-        demand_there(self.drop, [read(0, 1).called.drop])
+        called = read(0, 1).called
+        demand_there(self.drop, [called.drop])
+        demand_used(self.columns, [called])
         return rows, read
 
     def _whole(self) -> tuple[int, Callable[[int, int], Table]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError
 from manifuse.files import identity
 from manifuse.tables.class_columns import demand_classes
-from manifuse.tables.column_names import ColumnNames, demand_there
+from manifuse.tables.column_names import ColumnNames, demand_there, demand_used
 from manifuse.tables.formats import open_columns
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_label
@@ -82,6 +82,7 @@ class Files:
         others = [read_table(given, features=self.features, columns=columns) for given in self.references]
         if isinstance(columns.classes, str) and not any(each.classes for each in (table, *others)):
             demand_classes(columns.classes, (), self.main)
+        demand_used(self.columns, [each.called for each in (table, *others)])
         left_out = [each.called.drop for each in (table, *others)]
         demand_there(self.columns.drop, left_out)
         if len({other.name for other in others}) < len(others):

@@ -78,15 +78,17 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
         return came if classes is None else classes.log_ratios(came)
     outside = np.atleast_2d(((came < -BEYOND) | (came > 1 + BEYOND)).T).any(axis=0)
     if outside.any():
-        remedy = "correct them or, if they are no probabilities, refine without `scale='probability'`"
-        if PERCENT < came.max() <= 100 and came.min() >= 0:
+        what, remedy = "scores", "correct them or, if they are no probabilities, refine without `scale='probability'`"
+        if PERCENT < came.max() <= 100 and came.min() >= 0 and (classes is None or _sum_to_hundred(came)):
             remedy = "correct them or, if they are percentages, divide by 100"
         elif classes:
-            remedy = 'correct them or, if they are decision values, refine with scale="logits"'
-        raise InputError(
-            f"{name} came as probabilities, but has scores outside of [0, 1] in {name_rows(rows[outside].tolist())}; "
-            f"{remedy}."
-        )
+            first = int(np.abs(came[outside][0] - 0.5).argmax())
+            what = f"numbers of the class {classes.names[first]!r}"
+            remedy = (
+                'leave out what is no class, correct them or, if they are decision values, refine with scale="logits"'
+            )
+        where = name_rows(rows[outside].tolist())
+        raise InputError(f"{name} came as probabilities, but has {what} outside of [0, 1] in {where}; {remedy}.")
     came = np.clip(came, 0.0, 1.0)
     if classes is None:
         return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
@@ -95,10 +97,15 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
     if wrong.any():
         raise InputError(
             f"The probabilities of {name} do not sum to 1 in {name_rows(rows[wrong].tolist())} "
-            f"(first: {sums[wrong][0]:.4g}); divide each row by its sum or, if they are decision "
-            'values, refine with scale="logits".'
+            f"(first: {sums[wrong][0]:.4g}); give the columns of all classes and no others, divide each row by its "
+            'sum or, if they are decision values, refine with scale="logits".'
         )
     return classes.log_ratios(np.log((1.0 - CLASS_MARGIN) * came / sums[:, None] + CLASS_MARGIN / len(classes)))
+
+
+def _sum_to_hundred(rows: FloatArray) -> bool:
+    """Whether numbers of classes (n, k) are percentages, but for rounding."""
+    return bool(abs(np.median(rows.sum(axis=1)) - 100.0) < 1.0)
 
 
 def from_points(points: FloatArray, scale: Scale, classes: Classes | None) -> FloatArray:

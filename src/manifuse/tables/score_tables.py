@@ -62,10 +62,6 @@ def read_table(
     file, _, entry = given.partition("::")
     path = Path(file)
     ending = path.suffix.lower()
-    if columns.all_there and ending in (".h5ad", ".npz"):
-        named = [role for role in OWN_NAMES[ending] if getattr(columns, role)]
-        if named:
-            raise InputError(f"`{named[0]}` came, but {path} has no such columns to name; leave it out.")
     if ending == ".h5ad":
         return read_annotated(path, entry, columns, features, fitted)
     table = (

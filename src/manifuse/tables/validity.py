@@ -144,7 +144,7 @@ def _demand_finite(name: str, parts: Mapping[str, FloatArray], feature_names: Se
             if what == "features" and feature_names is not None:
                 _demand_filled(name, values, feature_names)
                 what += _not_finite(values, feature_names)
-                remedy = "fill them in, refine without their columns (`drop`)"
+                remedy = "fill them in, refine again without their columns (`drop`)"
             raise InputError(
                 f"{name} has NaN or infinite {what} in {name_rows(bad)}; {remedy}, or leave such rows out "
                 "(`drop_invalid` of files, or `invalid='drop'` of `Observations`)."
@@ -160,7 +160,7 @@ def _demand_filled(name: str, values: FloatArray, names: Sequence[str]) -> None:
         too = f" Other columns have gaps, too{others}." if others else ""
         raise InputError(
             f"{name} has no number in {1 - shares[emptiest]:.0%} of column {names[emptiest]!r}; fill it in, or "
-            f"refine without the column (`drop`). If it is the truth of some rows, it is no feature.{too}"
+            f"refine again without the column (`drop`). If it is the truth of some rows, it is no feature.{too}"
         )
 
 

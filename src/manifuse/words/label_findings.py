@@ -44,16 +44,21 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
     """What labels show of the gain, and what limits that."""
     measured = evidence.measured
     if measured is None:
-        said = "No labels came, so whether the new scores are better was not measured."
+        better = "the new scores are" if evidence.verdict.accepted else "other scores would be"
+        said = f"No labels came, so whether {better} better was not measured."
         yield Finding("no labels", False, said, "labels")
         return
     gain = measured.gain
     if measured.backwards:
-        said = f"The scores of “{evidence.name}” rank the labels backwards ({measured.accuracy.before:.1%})."
+        accuracy = measured.accuracy
+        share = f" ({accuracy.before:.1%})" if accuracy.measure == "accuracy" else ""
+        said = f"The scores of “{evidence.name}” rank the labels backwards{share}."
         yield Finding("backwards", False, f"{said} If larger labels mean less, change their sign.", "labels")
     elif measured.unrelated:
         said = f"The scores of “{evidence.name}” say no more of the labels than chance could."
-        yield Finding("unrelated", False, f"{said} If that surprises you, check the ids of the labels.", "labels")
+        yield Finding(
+            "unrelated", False, f"{said} If that surprises you, check the ids of the labels, and their sign.", "labels"
+        )
     if not gain.rows:
         yield Finding("gain", False, f"{too_few(gain)} are too few to measure a gain.", "labels")
         return
@@ -96,7 +101,9 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
     """Which rows, classes or units the labels say little of, and whether they decide narrowly."""
     gain = measured.gain
     if gain.is_of_few and gain.measure == "rmse":
-        said = "Fewer than ten rows are labelled, so the scores stay in their own units, not in those of the labels."
+        said = (
+            f"{too_few(gain)} are too few for a line, so the scores stay in their own units, not those of the labels."
+        )
         yield Finding("units", False, f"{said} Errors are differences of the two as they came.", "labels")
     if measured.uneven:
         where = "higher" if measured.uneven > 0 else "lower"
@@ -140,7 +147,8 @@ def _of_pairs(gain: Gain, left: float) -> Finding:
     """What the references are worth at rows that they know themselves, and how much labels leave of their weights."""
     said = f"On the {many(gain.rows, 'labelled row')} that are common rows, following the references gains"
     chance = "" if gain.is_certain or gain.is_clear_loss else " That could be chance."
-    count = "" if left == 1 else f" So the references count {left:.0%} of what they would without labels there."
+    share = f"{left:.0%}"
+    count = "" if share == "100%" else f" So the references count {share} of what they would without labels there."
     return Finding("pairs", gain.is_certain, f"{said} {gain.amount(signed=True)}.{chance}{count}")
 
 

@@ -238,7 +238,7 @@ async function exportShown() {
   setTimeout(() => URL.revokeObjectURL(link.href));
   $("command").hidden = false;
   $("command").textContent = answer.headers.get("x-manifuse-command").replaceAll(" && ", " &&\n");
-  const where = link.download.endsWith(".toml") ? "Put it into the folder of your tables; there" : "There";
+  const where = link.download.endsWith(".toml") ? "Put it into the folder where manifuse explore runs; there" : "There";
   $("kept").textContent = `${link.download} is in your downloads. ${where} this command repeats these scores:`;
 }
 
