@@ -245,6 +245,6 @@ def test_scores_that_differ_in_their_last_digits_are_not_called_equal():
 
 @pytest.mark.parametrize("name", ["group", "Groups", "fold", "label", "patient_id"])
 def test_a_feature_that_is_named_like_a_label_or_a_group_is_warned_of(name):
-    with pytest.warns(ManifuseWarning, match=rf"labels, folds or ids \({name}\)"):
+    with pytest.warns(ManifuseWarning, match=rf"labels, folds, ids or results \({name}\)"):
         warn_of_names("ours", ["age", name, "grouping"])
     warn_of_names("ours", ["age", "grouping"])

@@ -86,7 +86,7 @@ def test_scores_of_pandas_may_have_gaps(case, kind, tmp_path):
     "given, message",
     [
         ("two.h5ad", "obsm: X_lsi, X_pca; name the one"),
-        ("two.h5ad::X_mca", "obsm: X_lsi, X_pca; name the one"),
+        ("two.h5ad::X_mca", "obsm: X_lsi, X_pca, and not .X_mca.; name the one"),
         ("none.h5ad::X_pca", "obsm: none"),
         ("unscored.h5ad", "no 'score' .it has: course, batch."),
         ("absent.h5ad", "is not there"),

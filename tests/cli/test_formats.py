@@ -200,7 +200,7 @@ def test_names_of_rows_and_commas_at_the_ends_of_lines_are_no_feature(tmp_path, 
         assert mf.Observations.from_frame(frame).feature_names == ("x", "late")
 
 
-@pytest.mark.filterwarnings("ignore:.*are named like labels, folds or ids:manifuse.errors.ManifuseWarning")
+@pytest.mark.filterwarnings("ignore:.*are named like labels, folds, ids or results:manifuse.errors.ManifuseWarning")
 @pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__", "index", "level_0", ""])
 @pytest.mark.parametrize("values", [np.cos(ROWS), ROWS // 2, np.where(ROWS < 11, ROWS, np.nan)])
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])

@@ -294,16 +294,24 @@ def test_what_was_read_is_said_before_the_verdict(folder, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     "name, warned",
-    [("fold", True), ("Outcome", True), ("visit_id", True), ("unnamed", True), ("fluid", False), ("age", False)],
+    [
+        ("fold", True),
+        ("Outcome", True),
+        ("visit_id", True),
+        ("unnamed", True),
+        ("original", True),
+        ("fluid", False),
+        ("age", False),
+    ],
 )
 @pytest.mark.filterwarnings("default::manifuse.errors.ManifuseWarning")
 def test_columns_that_are_named_like_no_features_are_warned_of(folder, monkeypatch, capsys, name, warned):
     pl.read_csv("main.csv").rename({"x0": name}).write_csv("main.csv")
     assert run(monkeypatch, *USUAL, "--out", "usual.csv") == 0
-    assert (f"labels, folds or ids ({name})" in capsys.readouterr().err) is warned
+    assert (f"labels, folds, ids or results ({name})" in capsys.readouterr().err) is warned
     # Whoever chooses the features is not warned.
     assert run(monkeypatch, *USUAL, "--features", ".", "--out", "usual.csv") == 0
-    assert "labels, folds or ids" not in capsys.readouterr().err
+    assert "labels, folds, ids or results" not in capsys.readouterr().err
 
 
 def test_a_header_of_any_width_is_read_by_commas(folder, monkeypatch):

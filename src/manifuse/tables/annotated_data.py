@@ -79,8 +79,9 @@ def _entry_of(path: Path, there: Mapping[str, Any], entries: Sequence[str], entr
     """The entry of ``obsm`` that was named, or the only one of ``entries``; None if there is none."""
     if entry not in entries and (entry or len(entries) > 1):
         known = ", ".join(entries) or "none"
+        lacks = f", and not {entry!r}" if entry else ""
         raise InputError(
-            f"{path} has these entries in obsm: {known}; name the one that holds the features as {path}::ENTRY."
+            f"{path} has these entries in obsm: {known}{lacks}; name the one that holds the features as {path}::ENTRY."
         )
     return there[entry or entries[0]] if entries else None
 

@@ -118,11 +118,13 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
         If the pattern is not a regular expression, or no name matches.
     """
     chosen = expression_of(pattern, "features")
+    there = list(there)
     names = [name for name in there if chosen.match(name)]
     if not names:
+        known = shorten(told_apart(there))
         raise InputError(
-            f"No column of {path} has a name that starts with a match of `features` {pattern!r}; choose another "
-            "expression, which may begin with '.*'."
+            f"No column of {path} has a name that starts with a match of `features` {pattern!r} (it has: {known}); "
+            "choose an expression that matches some of every table, as 'age|dose' does."
         )
     return names
 

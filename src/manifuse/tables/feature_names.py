@@ -16,22 +16,24 @@ MOST, NAMED = 10, 5
 
 Names = tuple[str, ...]
 
-#: Names of columns that are seldom features: truths, parts of a cross-validation, row numbers and further ids.
+#: Names of columns that are seldom features: truths, parts of a cross-validation, row numbers, further ids, and what
+#: refined tables have.
 NO_FEATURES = re.compile(
     r"labels?|targets?|truth|outcomes?|class|grades?|groups?|folds?|split|cv|index|idx|row|rows|unnamed.*|uuid|"
-    r"(.*[^a-z])?id|id[^a-z].*|(.*[^a-z])?(no|nr|number|key)",
+    r"(.*[^a-z])?id|id[^a-z].*|(.*[^a-z])?(no|nr|number|key)|original|support|uncertainty",
     re.IGNORECASE,
 )
 
 
 def warn_of_names(table: object, names: Sequence[str]) -> None:
-    """Warn of features that are named like labels, folds or ids."""
+    """Warn of features that are named like labels, folds, ids or results."""
     strange = [name for name in names if NO_FEATURES.fullmatch(name)]
     if strange:
+        shown = ", ".join(strange[:MOST])
         warn(
             "suspicious_names",
-            f"{table} has columns that are named like labels, folds or ids ({', '.join(strange[:MOST])}), and they "
-            f"are used as features; leave them out with `drop` if they are not.",
+            f"{table} has columns that are named like labels, folds, ids or results ({shown}), and they are used as "
+            "features; leave them out with `drop` if they are not.",
         )
 
 

@@ -56,7 +56,7 @@ def open_columns(path: Path, columns: ColumnNames = AS_USUAL) -> ColumnFile:
     if form is None:
         raise InputError(
             f"{path} ends in {path.suffix!r}, but one of {', '.join(FORMATS)} was expected (or .npz or .h5ad for "
-            "scores); save it in one of these formats."
+            "scores); save it in one of these formats (text with commas or tabs may be named .csv or .tsv)."
         )
     demand_file(path)
     with reading(path):
