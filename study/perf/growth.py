@@ -92,11 +92,11 @@ def warm_up() -> None:
     run_alone(mf.Algorithm1(), *problem(1_000, 1), backend=mf.Host())
 
 
-def problem(rows: int, references: int) -> tuple[mf.Observations, list[mf.Observations]]:
-    """Draw points of a cube, which are the features of the tables."""
+def problem(rows: int, references: int, features: int = 3) -> tuple[mf.Observations, list[mf.Observations]]:
+    """Draw points of a cube, which are the features of the tables; three of them tell the scores."""
     rng = np.random.default_rng(0)
-    here = rng.uniform(-1, 1, (rows, 3))
-    direction = np.array([1.0, 0.7, -0.5])
+    here = rng.uniform(-1, 1, (rows, features))
+    direction = np.append([1.0, 0.7, -0.5], np.zeros(features - 3))
     names = np.char.add("m", np.arange(rows).astype(str))
 
     def table(points: np.ndarray, noise: float, ids: np.ndarray, name: str) -> mf.Observations:
@@ -105,7 +105,7 @@ def problem(rows: int, references: int) -> tuple[mf.Observations, list[mf.Observ
 
     others = []
     for number in range(references):
-        there = rng.uniform(-1, 1, (rows, 3))
+        there = rng.uniform(-1, 1, (rows, features))
         shared = rng.permutation(rows)[:PAIRS]
         there[:PAIRS] = here[shared]
         ids = np.char.add(f"r{number}-", np.arange(rows).astype(str)).astype(object)

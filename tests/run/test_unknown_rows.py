@@ -1,14 +1,16 @@
 """Rows that references lack which know all or most of the fitted rows: their scores, and how sure these are."""
 
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from tests.problems import smooth_truth
 
 import manifuse as mf
-from manifuse.columns.scored import in_units
-from manifuse.columns.unknown import error_if_unknown
+from manifuse.columns.scored import Scoring, in_units
+from manifuse.columns.unknown import if_unknown
 from manifuse.run import fitted_model
 
 FITTED, LATER = 250, 300
@@ -72,13 +74,14 @@ def test_the_error_where_references_are_lacking_is_the_change_without_them(monke
     """With no certainty, a row follows the reference that knows it, and keeps its own score if none does."""
     main, _, (theirs, _), truth, chosen = problem(0, 200)
     seen = []
-    monkeypatch.setattr(fitted_model, "error_if_unknown", lambda *given: seen.append(given) or 0.0)
+    monkeypatch.setattr(fitted_model, "if_unknown", lambda *given: seen.append(given) or given[1])
     mf.refine(main, [theirs], mf.RankLabels(main.keys[::4], truth[:FITTED:4]), task="regression", rng=0)
-    ((columns, scored, own, rows, unseen, places),) = seen
+    ((columns, scored, unknown),) = seen
+    own, rows = unknown.own, unknown.rows
     scored = replace(scored, certainty=0.0, pairs_follow=True)
     known = np.sort(chosen)
     changes = in_units(scored.units, rows["expected"][known]) - scored.own_offset - scored.own_scale * own[known]
-    error = error_if_unknown(columns, scored, own, rows, unseen, places)
+    error = if_unknown(columns, scored, unknown).error_if_unknown
     assert error == pytest.approx(np.sqrt(np.mean(changes**2)))
 
 
@@ -182,3 +185,56 @@ def test_the_order_of_many_rows_does_not_count(known):
     ]
     np.testing.assert_allclose(applied[0].scores, applied[1].scores, atol=1e-5)
     np.testing.assert_allclose(applied[0].uncertainty, applied[1].uncertainty, atol=1e-5)
+
+
+def classified(seed, known=FITTED, classes=5):
+    """A classifier, later rows, two better ones that know some fitted rows, 50 labels and all classes."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(classes, size=FITTED + LATER)
+    features = 1.2 * rng.standard_normal((classes, 4))[truth] + rng.standard_normal((FITTED + LATER, 4))
+    names, ids = [f"c{place}" for place in range(classes)], np.array([f"m{row}" for row in range(FITTED + LATER)])
+
+    def table(rows, quality, name, values=None):
+        said = softmax(2.0 * quality * np.eye(classes)[truth] + rng.standard_normal((FITTED + LATER, classes)), axis=1)
+        return mf.Observations(said[rows], values, ids=ids[rows], classes=names, name=name)
+
+    own = table(slice(None), 0.6, "ours")
+    main, later = (
+        mf.Observations(own.came[rows], features[rows], ids=ids[rows], classes=names, name="ours")
+        for rows in (slice(FITTED), slice(FITTED, None))
+    )
+    everywhere = [table(slice(None), 0.9, name) for name in "ab"]
+    chosen = np.sort(rng.choice(FITTED, known, replace=False))
+    labelled = rng.choice(FITTED, 50, replace=False)
+    labels = mf.ClassLabels(ids[labelled], np.array(names)[truth[labelled]])
+    return main, later, everywhere, [each.take(chosen) for each in everywhere], labels, truth
+
+
+@pytest.mark.parametrize("known", [220, FITTED])
+def test_classes_are_less_sure_where_usual_references_lack_rows(known):
+    too_sure, as_before = [], []
+    for seed in range(6):
+        main, later, _, references, labels, truth = classified(seed, known)
+        result = mf.refine(main, references, labels, rng=0)
+        probabilities = result.apply(later)
+        right = probabilities.argmax(axis=1) == truth[FITTED:]
+        too_sure.append(probabilities.max(axis=1).mean() - right.mean())
+        with mock.patch.object(Scoring, "cooled", lambda self, log_ratios, unknown: log_ratios):
+            hot = result.apply(later)
+        as_before.append(hot.max(axis=1).mean() - right.mean())
+        np.testing.assert_array_equal(hot.argmax(axis=1), probabilities.argmax(axis=1))
+    assert abs(np.mean(too_sure)) < 0.04
+    assert np.mean(as_before) > np.mean(too_sure) + 0.03
+
+
+def test_classes_are_as_sure_as_they_were_where_all_references_know_a_row():
+    main, later, everywhere, _, labels, _ = classified(0)
+    result = mf.refine(main, everywhere, labels, rng=0)
+    probabilities = result.apply(later)
+    with mock.patch.object(Scoring, "cooled", lambda self, log_ratios, unknown: log_ratios):
+        np.testing.assert_array_equal(result.apply(later), probabilities)
+
+
+def test_without_labels_no_class_is_less_sure():
+    main, _, _, references, *_ = classified(0, 220)
+    assert mf.refine(main, references, rng=0).fitted_model.scored.temperature_if_unknown == 1.0

@@ -50,6 +50,8 @@ class Scoring(Saveable):
         Whether rows that a reference knows itself follow it, whatever labels say of other rows.
     error_if_unknown : float
         Standard error that is added at rows that no usual reference knows itself; see `Imputed.usual`.
+    temperature_if_unknown : float
+        What log-ratios of classes are multiplied by there, at most 1.
     """
 
     units: Level
@@ -60,6 +62,7 @@ class Scoring(Saveable):
     own_offset: float = 0.0
     pairs_follow: bool = False
     error_if_unknown: float = 0.0
+    temperature_if_unknown: float = 1.0
 
     def in_units(self, values: FloatArray) -> FloatArray:
         """What was found, in units, from the last column (..., c); scores lose its last axis."""
@@ -77,6 +80,10 @@ class Scoring(Saveable):
     def between(self, known: FloatArray, found: FloatArray) -> FloatArray:
         """Refined scores, between what is known of rows without labels and what was found, both in units."""
         return np.asarray((1.0 - self.certainty) * known + self.certainty * found)
+
+    def cooled(self, log_ratios: FloatArray, unknown: FloatArray) -> FloatArray:
+        """Refined log-ratios of rows (q, c), less sure by the shares of usual references that lack them (q,)."""
+        return np.asarray(log_ratios * self.temperature_if_unknown ** unknown[:, None])
 
     def errors(self, variances: FloatArray, unknown: FloatArray) -> FloatArray:
         """Standard errors of rows (q,), by the column "variance" and the shares of usual references that lack them.

@@ -1,6 +1,12 @@
-"""Unknown: how much farther scores are off at rows that no usual reference knows."""
+"""Unknown: how much farther scores are off, and how much less sure classes are, where no usual reference knows a row.
+
+Both are measured by what changes without these references, before a diffusion, at rows that most of them know.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,20 +14,15 @@ from manifuse.columns.all_columns import Columns
 from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.scored import Scoring
 from manifuse.columns.view import View
+from manifuse.evidence.class_score import temperature_towards
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
 
 
-def error_if_unknown(
-    columns: Columns, scored: Scoring, own: FloatArray, rows: View, unseen: FloatArray, places: IndexArray
-) -> float:
-    """Standard error to add at rows that no usual reference knows: what scores change by without these references.
+class Unknown(NamedTuple):
+    """Rows that are scored with and without what usual references know of them.
 
-    It is the root mean square of the change, before a diffusion, at rows that most of them know.
-
-    Parameters
+    Attributes
     ----------
-    columns : Columns
-    scored : Scoring
     own : (q, ...) array
         Own scores.
     rows : View
@@ -31,20 +32,57 @@ def error_if_unknown(
     places : (q,) array of int
         Of the rows; see `RunInputs.places`.
     """
-    learned = (unseen != rows["references"]).any(axis=2)[:, columns.references.usual]
-    if not learned.any():
-        return 0.0
-    # No row may be known to all usual references; the change without those that know a row stands for a part.
-    share = learned.mean(axis=1)
-    here = drawn_by_place(places, np.flatnonzero(share == share.max()), MOST_COMMON, np.random.default_rng(0))
-    seen, imputed = rows.take(here), unseen[here]
-    lacking = seen.with_column("references", imputed).with_column("imputed", imputed)
-    lacking = lacking.with_column("pairs", np.zeros(len(here)))
 
-    def scores(known: View) -> FloatArray:
-        for name, column in (("expected", columns.expected), ("learned", columns.learned), ("taught", columns.taught)):
-            known = known if column is None else column.add_to(known, name)
-        last = "expected" if columns.taught is None else "taught"
-        return scored.scores(own[here], known["expected"], known[last], known["pairs"] > 0)
+    own: FloatArray
+    rows: View
+    unseen: FloatArray
+    places: IndexArray
 
-    return float(np.sqrt(np.mean((scores(seen) - scores(lacking)) ** 2) / share.max()))
+    def scores(self, columns: Columns, scored: Scoring) -> tuple[FloatArray, FloatArray, float] | None:
+        """Scores of some of the rows with the references and without them, and the share of these that are learned.
+
+        None if none is.
+        """
+        learned = (self.unseen != self.rows["references"]).any(axis=2)[:, columns.references.usual]
+        if not learned.any():
+            return None
+        # No row may be known to all usual references; the change without those that know a row stands for a part.
+        share = learned.mean(axis=1)
+        best = np.flatnonzero(share == share.max())
+        here = drawn_by_place(self.places, best, MOST_COMMON, np.random.default_rng(0))
+        seen, imputed = self.rows.take(here), self.unseen[here]
+        lacking = seen.with_column("references", imputed).with_column("imputed", imputed)
+        lacking = lacking.with_column("pairs", np.zeros(len(here)))
+        found = [_scores(columns, scored, self.own[here], known) for known in (seen, lacking)]
+        return found[0], found[1], float(share.max())
+
+
+def if_unknown(columns: Columns, scored: Scoring, unknown: Unknown) -> Scoring:
+    """Measure how much farther scores are off, or how much less sure classes are, where usual references lack rows.
+
+    Both are measured if labels taught. Scores have the root mean square of the change as one more standard error.
+    Log-ratios of classes are multiplied by the temperature at which they predict best the probabilities that rows have
+    with these references. What was measured before counts if it is more.
+    """
+    calibrated = columns.calibrated
+    is_asked = calibrated is not None or scored.error_scale is not None
+    found = unknown.scores(columns, scored) if is_asked else None
+    if found is None or np.array_equal(found[0], found[1]):
+        return scored
+    seen, lacking, share = found
+    if calibrated is not None:
+        temperature = temperature_towards(lacking, seen, calibrated.classes)
+        return replace(scored, temperature_if_unknown=min(temperature, scored.temperature_if_unknown))
+    error = float(np.sqrt(np.mean((seen - lacking) ** 2) / share))
+    return replace(scored, error_if_unknown=max(error, scored.error_if_unknown))
+
+
+def _scores(columns: Columns, scored: Scoring, own: FloatArray, known: View) -> FloatArray:
+    known = columns.expected.add_to(known, "expected")
+    if columns.refined is not None:
+        known = known.with_column("refined", known["expected"])
+    names = ("calibrated", "learned", "taught")
+    for name, column in zip(names, (columns.calibrated, columns.learned, columns.taught), strict=True):
+        known = known if column is None else column.add_to(known, name)
+    last = "expected" if columns.taught is None else "taught"
+    return scored.scores(own, known["expected"], known[last], known["pairs"] > 0)

@@ -127,6 +127,21 @@ def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:
         unlikely = -float(score.log_likelihoods(np.exp(logarithm) * log_ratios).mean())
         return unlikely + _against(logarithm) / len(score.rows)
 
+    return _best_temperature(loss)
+
+
+def temperature_towards(log_ratios: FloatArray, targets: FloatArray, classes: Classes) -> float:
+    """What log-ratios (q, k - 1) are multiplied by to predict best the probabilities that ``targets`` are."""
+    probabilities = np.exp(classes.logarithms(targets))
+
+    def loss(logarithm: float) -> float:
+        return -float((probabilities * classes.logarithms(np.exp(logarithm) * log_ratios)).sum(axis=1).mean())
+
+    return _best_temperature(loss)
+
+
+def _best_temperature(loss: Callable[[float], float]) -> float:
+    """The temperature whose logarithm has the least ``loss``."""
     near = min(TEMPERATURES, key=loss)
     bounds = max(near - 1.0, TEMPERATURES[0]), min(near + 1.0, TEMPERATURES[-1])
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": PRECISION}).x))

@@ -15,7 +15,7 @@ from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring
-from manifuse.columns.unknown import error_if_unknown
+from manifuse.columns.unknown import Unknown, if_unknown
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.intervals import LARGEST_ERROR
@@ -136,11 +136,14 @@ class LaterRows:
         rows = columns.at(replace(rows, edges=edges))
         familiar = self._familiar(rows, edges)
         share = familiar if scores.ndim == 1 else familiar[:, None]
-        found = self.scored.scores(scores, *self.columns.of_scores(rows))
+        found, unknown = self.scored.scores(scores, *self.columns.of_scores(rows)), columns.references.unknown(rows)
+        if self.main.classes is not None:
+            cooled = (each.cooled(found, unknown) for each in (self.scored, scored))
+            found = np.where(known[:, None], *cooled)
         refined = share * found + (1.0 - share) * self._alone(scores)
         errors = None
         if self.scored.error_scale is not None:
-            given = rows["variance"], columns.references.unknown(rows)
+            given = rows["variance"], unknown
             errors = np.where(known, self.scored.errors(*given), scored.errors(*given))
             errors = np.asarray(np.hypot(np.sqrt(familiar) * errors, np.sqrt(1.0 - familiar) * self._error_of_ranks))
         return RefinedScores(refined, familiar * support_of(rows["doubt"], self.columns.expected.pulls), errors)
@@ -162,10 +165,8 @@ class LaterRows:
         )
         imputed, taught, unseen = imputed.with_lesson_of_common(self.fitted_view, few, measured, main.name)
         columns = replace(self.columns, references=imputed)
-        if self.scored.error_scale is None:
-            return columns, self.scored
-        unknown = error_if_unknown(columns, self.scored, main.scores[few], taught, unseen, places[few])
-        return columns, replace(self.scored, error_if_unknown=max(unknown, self.scored.error_if_unknown))
+        unknown = Unknown(main.scores[few], taught, unseen, places[few])
+        return columns, if_unknown(columns, self.scored, unknown)
 
     @cached_property
     def _alone(self) -> Fallback:
