@@ -1,5 +1,6 @@
 """Rows that references lack which know all or most of the fitted rows: their scores, and how sure these are."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from unittest import mock
 
@@ -225,6 +226,25 @@ def test_classes_are_less_sure_where_usual_references_lack_rows(known):
         np.testing.assert_array_equal(hot.argmax(axis=1), probabilities.argmax(axis=1))
     assert abs(np.mean(too_sure)) < 0.04
     assert np.mean(as_before) > np.mean(too_sure) + 0.03
+
+
+@pytest.mark.parametrize("known", [220, FITTED])
+def test_risks_are_less_sure_where_usual_references_lack_rows(known):
+    too_sure, as_before = [], []
+    for seed in range(12):
+        main, later, _, references, labels, truth = classified(seed, known, classes=2)
+
+        def risks(table):
+            return mf.Observations(table.came[:, 1], table.table, ids=table.keys, scale="probability", name=table.name)
+
+        grades = mf.RankLabels(labels.keys, labels.names == "c1")
+        result = mf.refine(risks(main), [risks(each) for each in references], grades, rng=0)
+        for kept, off in ((too_sure, False), (as_before, True)):
+            with mock.patch.object(Scoring, "cooled", lambda *given: given[1]) if off else nullcontext():
+                risk = result.apply(risks(later))
+            kept.append(np.abs(risk - 0.5).mean() + 0.5 - ((risk > 0.5) == truth[FITTED:]).mean())
+    assert abs(np.mean(too_sure)) < 0.04
+    assert np.mean(as_before) > np.mean(too_sure) + 0.02
 
 
 def test_classes_are_as_sure_as_they_were_where_all_references_know_a_row():

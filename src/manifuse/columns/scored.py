@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.columns.column import Mixed
 from manifuse.columns.held_labels import Labels
@@ -50,8 +51,10 @@ class Scoring(Saveable):
         Whether rows that a reference knows itself follow it, whatever labels say of other rows.
     error_if_unknown : float
         Standard error that is added at rows that no usual reference knows itself; see `Imputed.usual`.
+    is_calibrated : bool
+        Whether labels calibrated refined scores, which are probabilities.
     temperature_if_unknown : float
-        What log-ratios of classes are multiplied by there, at most 1.
+        What log-ratios and log-odds of calibrated probabilities are multiplied by there, at most 1.
     """
 
     units: Level
@@ -62,6 +65,7 @@ class Scoring(Saveable):
     own_offset: float = 0.0
     pairs_follow: bool = False
     error_if_unknown: float = 0.0
+    is_calibrated: bool = False
     temperature_if_unknown: float = 1.0
 
     def in_units(self, values: FloatArray) -> FloatArray:
@@ -74,16 +78,16 @@ class Scoring(Saveable):
         """Refined scores of rows (q, ...), from own scores (q, ...), two columns (q, c), and which rows are pairs."""
         known = self.own_offset + self.own_scale * own
         if self.pairs_follow and pairs.any():
-            known = np.where(pairs if own.ndim == 1 else pairs[:, None], in_units(self.units, expected), known)
+            known = np.where(of_rows(pairs, own), in_units(self.units, expected), known)
         return self.between(known, self.in_units(last))
 
     def between(self, known: FloatArray, found: FloatArray) -> FloatArray:
         """Refined scores, between what is known of rows without labels and what was found, both in units."""
         return np.asarray((1.0 - self.certainty) * known + self.certainty * found)
 
-    def cooled(self, log_ratios: FloatArray, unknown: FloatArray) -> FloatArray:
-        """Refined log-ratios of rows (q, c), less sure by the shares of usual references that lack them (q,)."""
-        return np.asarray(log_ratios * self.temperature_if_unknown ** unknown[:, None])
+    def cooled(self, scores: FloatArray, unknown: FloatArray) -> FloatArray:
+        """Refined scores of rows (q, ...), less sure by the shares of usual references that lack them (q,)."""
+        return np.asarray(scores * of_rows(self.temperature_if_unknown**unknown, scores))
 
     def errors(self, variances: FloatArray, unknown: FloatArray) -> FloatArray:
         """Standard errors of rows (q,), by the column "variance" and the shares of usual references that lack them.
@@ -98,7 +102,8 @@ class Scoring(Saveable):
 
     def calibrated(self, offset: float, slope: float) -> Self:
         """Put what labels calibrate on all scores: a line from those of now."""
-        return replace(self, units=self.units.scaled(slope, offset), own_scale=slope, own_offset=offset)
+        units = self.units.scaled(slope, offset)
+        return replace(self, units=units, own_scale=slope, own_offset=offset, is_calibrated=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +162,7 @@ def _of_classes(
     units, own_scale = units.scaled(temperature_of(found, score)), 1.0
     if score.gain(own, calibrated, folds).is_certain:
         own, own_scale = calibrated, temperature_of(own, score)
-    return Scoring(units, None, 1.0, None, own_scale), values, own
+    return Scoring(units, None, 1.0, None, own_scale, is_calibrated=True), values, own
 
 
 def _of_regression(
@@ -198,6 +203,11 @@ def _is_clearly_better(before: FloatArray, after: FloatArray, score: SquaredErro
     gained = np.bincount(block, (before - score.truth) ** 2 - (after - score.truth) ** 2)
     in_each = bool((gained > 0).all()) and score.gain(before, after).is_clear
     return in_each or score.gain(before, after, blocks).is_clear
+
+
+def of_rows(values: NDArray[Any], scores: FloatArray) -> NDArray[Any]:
+    """Values of rows (q,) in a shape that goes with scores (q,), or with the columns of log-ratios (q, c)."""
+    return values if scores.ndim == 1 else values[:, None]
 
 
 def in_units(units: Level, values: FloatArray) -> FloatArray:

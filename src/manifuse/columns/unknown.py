@@ -14,7 +14,7 @@ from manifuse.columns.all_columns import Columns
 from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.scored import Scoring
 from manifuse.columns.view import View
-from manifuse.evidence.class_score import temperature_towards
+from manifuse.evidence.class_score import RISK, temperature_towards
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
 
 
@@ -58,23 +58,25 @@ class Unknown(NamedTuple):
 
 
 def if_unknown(columns: Columns, scored: Scoring, unknown: Unknown) -> Scoring:
-    """Measure how much farther scores are off, or how much less sure classes are, where usual references lack rows.
+    """Measure how much farther scores are off, and how much less sure probabilities are, where references lack rows.
 
     Both are measured if labels taught. Scores have the root mean square of the change as one more standard error.
-    Log-ratios of classes are multiplied by the temperature at which they predict best the probabilities that rows have
-    with these references. What was measured before counts if it is more.
+    Calibrated log-ratios and log-odds are multiplied by the temperature at which they predict best the probabilities
+    that rows have with these references. What was measured before counts if it is more.
     """
-    calibrated = columns.calibrated
-    is_asked = calibrated is not None or scored.error_scale is not None
+    is_asked = scored.is_calibrated or scored.error_scale is not None
     found = unknown.scores(columns, scored) if is_asked else None
     if found is None or np.array_equal(found[0], found[1]):
         return scored
     seen, lacking, share = found
-    if calibrated is not None:
-        temperature = temperature_towards(lacking, seen, calibrated.classes)
-        return replace(scored, temperature_if_unknown=min(temperature, scored.temperature_if_unknown))
-    error = float(np.sqrt(np.mean((seen - lacking) ** 2) / share))
-    return replace(scored, error_if_unknown=max(error, scored.error_if_unknown))
+    if scored.is_calibrated:
+        classes = RISK if columns.calibrated is None else columns.calibrated.classes
+        temperature = temperature_towards(lacking.reshape(len(seen), -1), seen.reshape(len(seen), -1), classes)
+        scored = replace(scored, temperature_if_unknown=min(temperature, scored.temperature_if_unknown))
+    if scored.error_scale is not None:
+        error = float(np.sqrt(np.mean((seen - lacking) ** 2) / share))
+        scored = replace(scored, error_if_unknown=max(error, scored.error_if_unknown))
+    return scored
 
 
 def _scores(columns: Columns, scored: Scoring, own: FloatArray, known: View) -> FloatArray:

@@ -58,11 +58,8 @@ class FittedModel(Saveable):
         columns, known = found.columns, found.known.fitted
         given = Unknown(main.scores, known, known["unseen"], places_of(main))
         scored, unknown = if_unknown(columns, scored, given), columns.references.unknown(known)
-        scores, errors = scored.scores(main.scores, *columns.of_scores(known)), None
-        if main.classes is not None:
-            scores = scored.cooled(scores, unknown)
-        elif scored.error_scale is not None:
-            errors = scored.errors(known["variance"], unknown)
+        scores = scored.cooled(scored.scores(main.scores, *columns.of_scores(known)), unknown)
+        errors = None if scored.error_scale is None else scored.errors(known["variance"], unknown)
         return cls(
             main=main,
             joining=None if columns.smoothed is None else Joining.of(graph),

@@ -14,7 +14,7 @@ from manifuse.columns.all_columns import MEASURING_ROWS, Columns
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.refined_scores import RefinedScores, support_of
-from manifuse.columns.scored import Scoring
+from manifuse.columns.scored import Scoring, of_rows
 from manifuse.columns.unknown import Unknown, if_unknown
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
@@ -135,11 +135,9 @@ class LaterRows:
         columns, scored = (self.columns, self.scored) if known.all() else self._common
         rows = columns.at(replace(rows, edges=edges))
         familiar = self._familiar(rows, edges)
-        share = familiar if scores.ndim == 1 else familiar[:, None]
         found, unknown = self.scored.scores(scores, *self.columns.of_scores(rows)), columns.references.unknown(rows)
-        if self.main.classes is not None:
-            cooled = (each.cooled(found, unknown) for each in (self.scored, scored))
-            found = np.where(known[:, None], *cooled)
+        found = np.where(of_rows(known, found), self.scored.cooled(found, unknown), scored.cooled(found, unknown))
+        share = of_rows(familiar, found)
         refined = share * found + (1.0 - share) * self._alone(scores)
         errors = None
         if self.scored.error_scale is not None:
