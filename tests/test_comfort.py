@@ -343,7 +343,7 @@ def test_single_hyperparameters_are_those_of_the_method(case):
     with pytest.raises(mf.InputError, match="no hyperparameter named 'same_targets'; did you mean 'same_target'"):
         mf.refine(case.main, case.references, same_targets=True)
     for name in ("seed", "random_state"):
-        with pytest.raises(mf.InputError, match=f"{name} came, but the seed is called rng; give it as rng."):
+        with pytest.raises(mf.InputError, match=f"{name} is no hyperparameter; give the seed as rng"):
             mf.refine(case.main, case.references, **{name: 1})
 
 

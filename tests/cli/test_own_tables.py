@@ -490,3 +490,36 @@ def test_features_of_a_later_archive_have_no_names_and_that_is_told(folder, monk
     assert "because those of new have no names; check it." in said(capsys)
     assert run(monkeypatch, "apply", "model.npz", "new.npz", "--id", "mrn", "--out", "applied.csv") == 2
     assert "--id mrn came, but no table has such a column" in said(capsys)
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_what_is_called_label_beside_the_labels_is_no_feature(folder, monkeypatch, capsys):
+    table = pl.read_csv("main.csv").join(pl.read_csv("known.csv"), on="id", how="left")
+    table.rename({"label": "outcome"}).with_columns(label=pl.col("x0") ** 2).write_csv("main.csv")
+    arguments = ("refine", "main.csv", "--reference", "theirs.csv", "--labels", "main.csv", "--label", "outcome")
+    assert run(monkeypatch, *arguments, "--out", "out.csv", "--save", "model.npz") == 0
+    assert "main.csv has 'label' beside 'outcome', which was named as the label; it is left out." in said(capsys)
+    features = mf.load("model.npz").fitted_model.main.feature_names
+    assert features == tuple(f"x{k}" for k in range(6))
+    frame = pl.read_csv("main.csv", infer_schema_length=None)
+    result = mf.refine(frame, [pl.read_csv("theirs.csv")], frame, rng=0, label="outcome")
+    assert result.main.feature_names == features
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_a_column_of_another_role_is_not_said_to_be_left_out(folder, monkeypatch, capsys):
+    pl.read_csv("main.csv").rename({"score": "risk", "id": "score"}).write_csv("swapped.csv")
+    pl.read_csv("theirs.csv").rename({"score": "risk", "id": "score"}).write_csv("theirs.csv")
+    swapped = ("refine", "swapped.csv", "--reference", "theirs.csv", "--id", "score", "--score", "risk")
+    assert run(monkeypatch, *swapped, "--out", "out.csv") == 2
+    assert "a name that the output has" in said(capsys)
+
+
+def test_later_rows_may_have_one_of_several_names(folder, monkeypatch):
+    pl.read_csv("theirs.csv").rename({"id": "mrn", "score": "points"}).write_csv("other.csv")
+    names = ("--id", "patient", "--id", "mrn", "--score", "points", "--score", "risk")
+    own = ("refine", "ours.csv", "--reference", "other.csv", *names, "--drop", "town")
+    assert run(monkeypatch, *own, "--out", "out.csv", "--save", "model.npz") == 0
+    table = pl.read_csv("ours.csv").with_columns(pl.format("later {}", "patient").alias("patient"))
+    table.write_csv("new.csv")
+    assert run(monkeypatch, "apply", "model.npz", "new.csv", *names, "--out", "applied.csv") == 0

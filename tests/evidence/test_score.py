@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri, stdtrit
 
-from manifuse.evidence.class_score import LogLoss
+from manifuse.evidence.class_score import LogLoss, temperature_towards
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
@@ -225,3 +225,29 @@ def test_one_pair_that_is_put_right_is_no_certain_gain(pairs):
         gain = score.gain(before, after)
         assert gain.value == pytest.approx(changed / pairs)
         assert gain.is_certain is certain
+
+
+@pytest.mark.parametrize("share", [None, 0.5, 0.1])
+def test_the_error_by_chance_is_that_of_random_scores(share, rng):
+    truth = rng.standard_normal(80) if share is None else (np.arange(80) < 80 * share).astype(float)
+    score = GradedRanking(np.arange(80), truth)
+    drawn = score.evaluate(rng.standard_normal((80, 4000)))
+    assert drawn.std() == pytest.approx(score.error_by_chance, rel=0.05)
+    assert np.mean(drawn < 0.5 - 2.5 * score.error_by_chance) < 0.012
+    for backwards in (score, SquaredError(np.arange(80), truth)):
+        assert backwards.is_backwards(-truth)
+    assert not score.is_backwards(drawn[0] + np.zeros(80))
+
+
+def test_ordered_pairs_that_share_no_row_are_right_by_chance_as_coins_are(rng):
+    score = PairedRanking.of(np.arange(40), np.arange(40, 80))
+    drawn = score.evaluate(rng.standard_normal((80, 4000)))
+    assert drawn.std() == pytest.approx(score.error_by_chance, rel=0.05)
+
+
+def test_a_temperature_towards_warmer_targets_is_theirs(rng):
+    classes, centre = Classes(("a", "b", "c")), np.array([0.3, -0.2])
+    distances = rng.standard_normal((50, 2))
+    for temperature in (0.4, 1.7):
+        found = temperature_towards(distances, centre + temperature * distances, classes, centre)
+        assert found == pytest.approx(temperature, rel=1e-4)

@@ -123,8 +123,8 @@ def test_tiny_joint_weights_do_not_cut_rows_off():
     # The scores of two rows are far from all others and from each other.
     weights = sparse.csr_array(np.ones((4, 4)) - np.eye(4))
     joint = joint_weights(weights, np.array([0.0, 0.1, 30.0, 45.0]), 1.0)
-    affinity = normalised_affinity(joint)
     assert 0 < degrees_of(joint)[2] < 1e-90
+    affinity = normalised_affinity(joint)
     assert affinity.toarray()[2, 3] == pytest.approx(1.0, rel=1e-6)
 
 

@@ -1,6 +1,5 @@
 """Rows that references lack which know all or most of the fitted rows: their scores, and how sure these are."""
 
-from contextlib import nullcontext
 from dataclasses import replace
 from unittest import mock
 
@@ -10,9 +9,9 @@ from scipy.special import softmax
 from tests.problems import smooth_truth
 
 import manifuse as mf
-from manifuse.columns.scored import Scoring, in_units
-from manifuse.columns.unknown import if_unknown
-from manifuse.run import fitted_model
+from manifuse.columns.scored import in_units
+from manifuse.columns.unknown import ChangeIfUnknown
+from manifuse.run.later_rows import LaterRows
 
 FITTED, LATER = 250, 300
 
@@ -74,16 +73,14 @@ def test_intervals_hold_where_the_best_reference_is_lacking_and_poor_ones_know_a
 def test_the_error_where_references_are_lacking_is_the_change_without_them(monkeypatch):
     """With no certainty, a row follows the reference that knows it, and keeps its own score if none does."""
     main, _, (theirs, _), truth, chosen = problem(0, 200)
-    seen = []
-    monkeypatch.setattr(fitted_model, "if_unknown", lambda *given: seen.append(given) or given[1])
+    seen, of = [], ChangeIfUnknown.of
+    monkeypatch.setattr(ChangeIfUnknown, "of", lambda *given: seen.append(given) or of(*given))
     mf.refine(main, [theirs], mf.RankLabels(main.keys[::4], truth[:FITTED:4]), task="regression", rng=0)
-    ((columns, scored, unknown),) = seen
-    own, rows = unknown.own, unknown.rows
+    ((columns, scored, own, rows, *more),) = seen
     scored = replace(scored, certainty=0.0, pairs_follow=True)
     known = np.sort(chosen)
     changes = in_units(scored.units, rows["expected"][known]) - scored.own_offset - scored.own_scale * own[known]
-    error = if_unknown(columns, scored, unknown).error_if_unknown
-    assert error == pytest.approx(np.sqrt(np.mean(changes**2)))
+    assert of(columns, scored, own, rows, *more).error == pytest.approx(np.sqrt(np.mean(changes**2)))
 
 
 def test_errors_are_there_if_every_row_lacks_a_reference():
@@ -188,10 +185,11 @@ def test_the_order_of_many_rows_does_not_count(known):
     np.testing.assert_allclose(applied[0].uncertainty, applied[1].uncertainty, atol=1e-5)
 
 
-def classified(seed, known=FITTED, classes=5):
+def classified(seed, known=FITTED, classes=5, rare=None):
     """A classifier, later rows, two better ones that know some fitted rows, 50 labels and all classes."""
     rng = np.random.default_rng(seed)
-    truth = rng.integers(classes, size=FITTED + LATER)
+    frequent = None if rare is None else [1.0 - rare, rare]
+    truth = rng.choice(classes, FITTED + LATER, p=frequent)
     features = 1.2 * rng.standard_normal((classes, 4))[truth] + rng.standard_normal((FITTED + LATER, 4))
     names, ids = [f"c{place}" for place in range(classes)], np.array([f"m{row}" for row in range(FITTED + LATER)])
 
@@ -211,50 +209,73 @@ def classified(seed, known=FITTED, classes=5):
     return main, later, everywhere, [each.take(chosen) for each in everywhere], labels, truth
 
 
-@pytest.mark.parametrize("known", [220, FITTED])
-def test_classes_are_less_sure_where_usual_references_lack_rows(known):
-    too_sure, as_before = [], []
-    for seed in range(6):
-        main, later, _, references, labels, truth = classified(seed, known)
+def as_they_were():
+    """Leave later rows as sure as if the references knew them."""
+    return mock.patch.object(LaterRows, "_cooled", lambda self, found, temperature, rows: found)
+
+
+def of_scores(table):
+    """The same as risks of the last class."""
+    return mf.Observations(table.came[:, -1], table.table, ids=table.keys, scale="probability", name=table.name)
+
+
+@pytest.mark.parametrize("kind", ["classes", "risks", "rare risks"])
+def test_later_rows_are_less_sure_where_references_lack_them_that_know_all_others(kind):
+    too_sure, as_before, off = [], [], []
+    for seed in range(6 if kind == "classes" else 12):
+        rare = 0.1 if kind == "rare risks" else None
+        main, later, _, references, labels, truth = classified(seed, classes=5 if kind == "classes" else 2, rare=rare)
+        right = truth[FITTED:] == 1
+        if kind != "classes":
+            main, later, *references = map(of_scores, (main, later, *references))
+            labels = mf.RankLabels(labels.keys, labels.names == "c1")
         result = mf.refine(main, references, labels, rng=0)
         probabilities = result.apply(later)
-        right = probabilities.argmax(axis=1) == truth[FITTED:]
-        too_sure.append(probabilities.max(axis=1).mean() - right.mean())
-        with mock.patch.object(Scoring, "cooled", lambda self, log_ratios, unknown: log_ratios):
+        with as_they_were():
             hot = result.apply(later)
-        as_before.append(hot.max(axis=1).mean() - right.mean())
-        np.testing.assert_array_equal(hot.argmax(axis=1), probabilities.argmax(axis=1))
+        for kept, found in ((too_sure, probabilities), (as_before, hot)):
+            if kind == "classes":
+                kept.append(found.max(axis=1).mean() - (found.argmax(axis=1) == truth[FITTED:]).mean())
+                np.testing.assert_array_equal(found.argmax(axis=1), hot.argmax(axis=1))
+            else:
+                kept.append(np.maximum(found, 1 - found).mean() - ((found > 0.5) == right).mean())
+        off.append(probabilities.mean() - hot.mean())
     assert abs(np.mean(too_sure)) < 0.04
-    assert np.mean(as_before) > np.mean(too_sure) + 0.03
+    assert np.mean(as_before) > np.mean(too_sure) + (-0.01 if kind == "rare risks" else 0.02)
+    # The mean risk stays.
+    assert abs(np.mean(off)) < 0.01
 
 
-@pytest.mark.parametrize("known", [220, FITTED])
-def test_risks_are_less_sure_where_usual_references_lack_rows(known):
-    too_sure, as_before = [], []
-    for seed in range(12):
-        main, later, _, references, labels, truth = classified(seed, known, classes=2)
-
-        def risks(table):
-            return mf.Observations(table.came[:, 1], table.table, ids=table.keys, scale="probability", name=table.name)
-
-        grades = mf.RankLabels(labels.keys, labels.names == "c1")
-        result = mf.refine(risks(main), [risks(each) for each in references], grades, rng=0)
-        for kept, off in ((too_sure, False), (as_before, True)):
-            with mock.patch.object(Scoring, "cooled", lambda *given: given[1]) if off else nullcontext():
-                risk = result.apply(risks(later))
-            kept.append(np.abs(risk - 0.5).mean() + 0.5 - ((risk > 0.5) == truth[FITTED:]).mean())
-    assert abs(np.mean(too_sure)) < 0.04
-    assert np.mean(as_before) > np.mean(too_sure) + 0.02
-
-
-def test_classes_are_as_sure_as_they_were_where_all_references_know_a_row():
-    main, later, everywhere, _, labels, _ = classified(0)
+def test_a_row_that_all_references_know_is_as_sure_as_it_was_whatever_comes_beside_it(tmp_path):
+    main, later, everywhere, references, labels, _ = classified(0)
     result = mf.refine(main, everywhere, labels, rng=0)
-    probabilities = result.apply(later)
-    with mock.patch.object(Scoring, "cooled", lambda self, log_ratios, unknown: log_ratios):
-        np.testing.assert_array_equal(result.apply(later), probabilities)
+    alone = result.apply(later.take(np.arange(5)))
+    with as_they_were():
+        np.testing.assert_array_equal(result.apply(later.take(np.arange(5))), alone)
+    strange = mf.Observations(
+        later.came[5:9], later.table[5:9], ids=[f"strange {row}" for row in range(4)], classes=later.classes.names
+    )
+    mixed = later.take(np.arange(5)).followed_by(strange)
+    mf.save(result, tmp_path / "model.npz")
+    for each in (result, mf.load(tmp_path / "model.npz")):
+        np.testing.assert_allclose(each.apply(mixed)[:5], alone, rtol=1e-12)
+    # Where one reference of two is lacking, a row is half as much less sure.
+    half = mf.refine(main, [everywhere[0], references[1]], labels, rng=0)
+    view = half.fitted_model.later_rows.view(later)
+    known = view.known[:, half.fitted_model.columns.references.common]
+    assert known.mean() == 0.5
+    found = np.random.default_rng(0).standard_normal((len(later), 4))
+    rows = half.fitted_model.later_rows
+    cooled = rows._cooled(found, 0.49, view)
+    np.testing.assert_allclose(cooled - rows._centre, 0.7 * (found - rows._centre))
 
 
-def test_without_labels_no_class_is_less_sure():
-    main, _, _, references, *_ = classified(0, 220)
-    assert mf.refine(main, references, rng=0).fitted_model.scored.temperature_if_unknown == 1.0
+def test_without_labels_or_where_they_refuse_no_class_is_less_sure():
+    main, later, _, references, labels, _ = classified(0)
+    taught, unlabelled = mf.refine(main, references, labels, rng=0), mf.refine(main, references, rng=0)
+    scored = replace(taught.fitted_model.scored, certainty=0.0)
+    refused = replace(taught, fitted_model=replace(taught.fitted_model, scored=scored))
+    for result in (unlabelled, refused):
+        probabilities = result.apply(later)
+        with as_they_were():
+            np.testing.assert_array_equal(result.apply(later), probabilities)

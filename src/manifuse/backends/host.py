@@ -119,7 +119,7 @@ class HostGraph(FeatureGraph):
 
     def affinity(self, predictions: FloatArray, scale: float) -> SparseAffinity:
         """Normalised affinity; see `FeatureGraph.affinity`."""
-        matrix = normalised_affinity(self._joint_weights(predictions, scale))
+        matrix = normalised_affinity(self._joint_weights(predictions, scale), threads=threads())
         return SparseAffinity(matrix, self._graph.order, threads=threads())
 
     def degrees(self, predictions: FloatArray, scale: float) -> FloatArray:

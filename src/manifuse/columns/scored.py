@@ -53,8 +53,6 @@ class Scoring(Saveable):
         Standard error that is added at rows that no usual reference knows itself; see `Imputed.usual`.
     is_calibrated : bool
         Whether labels calibrated refined scores, which are probabilities.
-    temperature_if_unknown : float
-        What log-ratios and log-odds of calibrated probabilities are multiplied by there, at most 1.
     """
 
     units: Level
@@ -66,7 +64,6 @@ class Scoring(Saveable):
     pairs_follow: bool = False
     error_if_unknown: float = 0.0
     is_calibrated: bool = False
-    temperature_if_unknown: float = 1.0
 
     def in_units(self, values: FloatArray) -> FloatArray:
         """What was found, in units, from the last column (..., c); scores lose its last axis."""
@@ -84,10 +81,6 @@ class Scoring(Saveable):
     def between(self, known: FloatArray, found: FloatArray) -> FloatArray:
         """Refined scores, between what is known of rows without labels and what was found, both in units."""
         return np.asarray((1.0 - self.certainty) * known + self.certainty * found)
-
-    def cooled(self, scores: FloatArray, unknown: FloatArray) -> FloatArray:
-        """Refined scores of rows (q, ...), less sure by the shares of usual references that lack them (q,)."""
-        return np.asarray(scores * of_rows(self.temperature_if_unknown**unknown, scores))
 
     def errors(self, variances: FloatArray, unknown: FloatArray) -> FloatArray:
         """Standard errors of rows (q,), by the column "variance" and the shares of usual references that lack them.

@@ -1,12 +1,8 @@
-"""Unknown: how much farther scores are off, and how much less sure classes are, where no usual reference knows a row.
-
-Both are measured by what changes without these references, before a diffusion, at rows that most of them know.
-"""
+"""Unknown: how scores change at rows that no usual reference knows, before a diffusion."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -14,77 +10,79 @@ from manifuse.columns.all_columns import Columns
 from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.scored import Scoring
 from manifuse.columns.view import View
-from manifuse.evidence.class_score import RISK, temperature_towards
+from manifuse.evidence.class_score import temperature_towards
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
+from manifuse.tables.classes import Classes
+
+#: Columns that are there already, or are left out here.
+KNOWN = ("smoothed", "references", "diffused", "refined")
 
 
-class Unknown(NamedTuple):
-    """Rows that are scored with and without what usual references know of them.
+class ChangeIfUnknown(NamedTuple):
+    """Scores of some rows with and without what usual references know of them.
 
     Attributes
     ----------
-    own : (q, ...) array
-        Own scores.
-    rows : View
-        With the references' scores.
-    unseen : (q, m, c) array
-        These scores; those that a usual reference knows are learned from other rows, if it has a lesson.
-    places : (q,) array of int
-        Of the rows; see `RunInputs.places`.
+    seen, lacking : (q, ...) array
+    share : float
+        How many of these references are left out, in (0, 1].
     """
 
-    own: FloatArray
-    rows: View
-    unseen: FloatArray
-    places: IndexArray
+    seen: FloatArray
+    lacking: FloatArray
+    share: float
 
-    def scores(self, columns: Columns, scored: Scoring) -> tuple[FloatArray, FloatArray, float] | None:
-        """Scores of some of the rows with the references and without them, and the share of these that are learned.
+    @classmethod
+    def of(
+        cls, columns: Columns, scored: Scoring, own: FloatArray, rows: View, unseen: FloatArray, places: IndexArray
+    ) -> Self | None:
+        """Score rows that most usual references know; None if there is none.
 
-        None if none is.
+        Parameters
+        ----------
+        columns : Columns
+        scored : Scoring
+        own : (q, ...) array
+            Own scores.
+        rows : View
+            With the references' scores.
+        unseen : (q, m, c) array
+            These scores, as other rows teach them, of references that have a lesson.
+        places : (q,) array of int
+            Of the rows; see `RunInputs.places`.
         """
-        learned = (self.unseen != self.rows["references"]).any(axis=2)[:, columns.references.usual]
+        learned = (unseen != rows["references"]).any(axis=2)[:, columns.references.usual]
         if not learned.any():
             return None
         # No row may be known to all usual references; the change without those that know a row stands for a part.
         share = learned.mean(axis=1)
         best = np.flatnonzero(share == share.max())
-        here = drawn_by_place(self.places, best, MOST_COMMON, np.random.default_rng(0))
-        seen, imputed = self.rows.take(here), self.unseen[here]
+        here = drawn_by_place(places, best, MOST_COMMON, np.random.default_rng(0))
+        seen, imputed = rows.take(here), unseen[here]
         lacking = seen.with_column("references", imputed).with_column("imputed", imputed)
         lacking = lacking.with_column("pairs", np.zeros(len(here)))
-        found = [_scores(columns, scored, self.own[here], known) for known in (seen, lacking)]
-        return found[0], found[1], float(share.max())
+        with_them, without = (_scores(columns, scored, own[here], known) for known in (seen, lacking))
+        return cls(with_them, without, float(share.max()))
 
+    @property
+    def error(self) -> float:
+        """Standard error to add where no usual reference knows a row: the root mean square of the change."""
+        return float(np.sqrt(np.mean((self.seen - self.lacking) ** 2) / self.share))
 
-def if_unknown(columns: Columns, scored: Scoring, unknown: Unknown) -> Scoring:
-    """Measure how much farther scores are off, and how much less sure probabilities are, where references lack rows.
+    def temperature(self, classes: Classes, centre: FloatArray) -> float:
+        """What distances of log-ratios from a ``centre`` (c,) are multiplied by where these references lack a row.
 
-    Both are measured if labels taught. Scores have the root mean square of the change as one more standard error.
-    Calibrated log-ratios and log-odds are multiplied by the temperature at which they predict best the probabilities
-    that rows have with these references. What was measured before counts if it is more.
-    """
-    is_asked = scored.is_calibrated or scored.error_scale is not None
-    found = unknown.scores(columns, scored) if is_asked else None
-    if found is None or np.array_equal(found[0], found[1]):
-        return scored
-    seen, lacking, share = found
-    if scored.is_calibrated:
-        classes = RISK if columns.calibrated is None else columns.calibrated.classes
-        temperature = temperature_towards(lacking.reshape(len(seen), -1), seen.reshape(len(seen), -1), classes)
-        scored = replace(scored, temperature_if_unknown=min(temperature, scored.temperature_if_unknown))
-    if scored.error_scale is not None:
-        error = float(np.sqrt(np.mean((seen - lacking) ** 2) / share))
-        scored = replace(scored, error_if_unknown=max(error, scored.error_if_unknown))
-    return scored
+        With it, they predict best the probabilities that rows have with these references. It is at most 1.
+        """
+        distances = self.lacking.reshape(len(self.lacking), -1) - centre
+        return min(temperature_towards(distances, self.seen.reshape(distances.shape), classes, centre), 1.0)
 
 
 def _scores(columns: Columns, scored: Scoring, own: FloatArray, known: View) -> FloatArray:
-    known = columns.expected.add_to(known, "expected")
-    if columns.refined is not None:
-        known = known.with_column("refined", known["expected"])
-    names = ("calibrated", "learned", "taught")
-    for name, column in zip(names, (columns.calibrated, columns.learned, columns.taught), strict=True):
-        known = known if column is None else column.add_to(known, name)
-    last = "expected" if columns.taught is None else "taught"
+    last = "expected"
+    for last in (name for name in columns.order if name not in KNOWN):
+        known = getattr(columns, last).add_to(known, last)
+        if last == "expected":
+            # What follows a diffusion reads its result.
+            known = known.with_column("refined", known["expected"])
     return scored.scores(own, known["expected"], known[last], known["pairs"] > 0)

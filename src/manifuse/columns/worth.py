@@ -46,6 +46,9 @@ def worths_by_labels(
     # Both are calibrated without the labels of a fold, because each has a calibration of its own.
     taught = _held_out(given, found.columns.taught, trials, labels)
     alone = labels.score.gain(_without_references(given, found, labels), taught, labels.folds)
+    if alone.is_of_few:
+        # Few labels tell nothing of single references.
+        return {}, alone
     if len(numbers) == 1:
         return {numbers[0]: alone}, alone
     each = {number: loss(everything[:column] + everything[column + 1 :]) for column, number in enumerate(numbers)}

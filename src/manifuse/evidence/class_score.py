@@ -130,12 +130,15 @@ def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:
     return _best_temperature(loss)
 
 
-def temperature_towards(log_ratios: FloatArray, targets: FloatArray, classes: Classes) -> float:
-    """What log-ratios (q, k - 1) are multiplied by to predict best the probabilities that ``targets`` are."""
+def temperature_towards(distances: FloatArray, targets: FloatArray, classes: Classes, centre: FloatArray) -> float:
+    """What distances (q, k - 1) of log-ratios from a centre (k - 1,) are multiplied by to predict ``targets`` best.
+
+    These are log-ratios, too; their probabilities are predicted.
+    """
     probabilities = np.exp(classes.logarithms(targets))
 
     def loss(logarithm: float) -> float:
-        return -float((probabilities * classes.logarithms(np.exp(logarithm) * log_ratios)).sum(axis=1).mean())
+        return -float((probabilities * classes.logarithms(centre + np.exp(logarithm) * distances)).sum(axis=1).mean())
 
     return _best_temperature(loss)
 

@@ -32,6 +32,14 @@ class GradedRanking(Score):
         return len(self.truth) - int(np.unique(self.truth, return_counts=True)[1].max())
 
     @property
+    def error_by_chance(self) -> float:
+        """That of Kendall's tau with ties (Kendall, Rank Correlation Methods, 1970); see `Score.error_by_chance`."""
+        sizes = np.append(len(self.truth), -np.unique(self.truth, return_counts=True)[1]).astype(np.float64)
+        counted = np.abs(sizes)
+        variance = np.sum(np.sign(sizes) * counted * (counted - 1.0) * (2.0 * counted + 5.0)) / 18.0
+        return float(np.sqrt(variance)) / (2.0 * different_pairs(self.truth))
+
+    @property
     def evenness(self) -> float:
         """Of all pairs of labels, the share that has different grades, where that of two even grades counts 1."""
         return min(4.0 * different_pairs(self.truth) / len(self.truth) ** 2, 1.0)
@@ -106,6 +114,11 @@ class PairedRanking(Score):
     def of(cls, better: IndexArray, worse: IndexArray) -> PairedRanking:
         """Take p pairs of rows."""
         return cls(np.concatenate([better, worse]))
+
+    @property
+    def error_by_chance(self) -> float:
+        """As if no two pairs had a row in common; see `Score.error_by_chance`."""
+        return 0.5 / float(np.sqrt(len(np.unique(self.rows)) / 2.0))
 
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate predictions; see `Score.evaluate`."""

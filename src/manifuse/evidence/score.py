@@ -12,8 +12,8 @@ from manifuse.evidence.gain import Gain, Measure, are_few
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
-#: By chance, ranking accuracy is hardly ever below one half by more than this, divided by the root of the labels.
-BACKWARDS = 0.9
+#: By chance, ranking accuracy is hardly ever below one half by so many of its standard errors.
+BACKWARDS = 2.5
 
 
 class Score(ABC):
@@ -79,6 +79,11 @@ class Score(ABC):
         return 1.0
 
     @property
+    def error_by_chance(self) -> float:
+        """Standard error of the ranking accuracy of scores that have nothing to do with the labels."""
+        raise NotImplementedError
+
+    @property
     def is_of_few(self) -> bool:
         """Whether the labels are too few for a gain to be certain."""
         return are_few(len(np.unique(self.rows)), self.others)
@@ -126,8 +131,10 @@ class Score(ABC):
 
     def is_backwards(self, predictions: FloatArray) -> bool:
         """Whether predictions (l, ...) rank the labels the other way around, and that is no chance."""
-        ranking, low = self.order(), 0.5 - BACKWARDS / np.sqrt(len(np.unique(self.rows)))
-        return ranking.measure == "accuracy" and not self.is_of_few and ranking.measured(predictions) < low
+        ranking = self.order()
+        if ranking.measure != "accuracy" or self.is_of_few:
+            return False
+        return ranking.measured(predictions) < 0.5 - BACKWARDS * ranking.error_by_chance
 
     def measured(self, predictions: FloatArray, folds: Folds | None = None) -> float:
         """The ``measure`` of predictions (l,) or (l, c), by the comparisons that `gain` makes with these folds."""

@@ -173,13 +173,11 @@ def joint_weights(weights: SparseMatrix, predictions: FloatArray, scale: float, 
 
 def degrees_of(joint: SparseMatrix) -> FloatArray:
     """Row sums of `joint_weights`, the diagonal of ``D`` in eq. 14, shape (n,)."""
-    # `reduceat` would give an empty row the first weight of the next row.
-    sums = np.add.reduceat(np.append(joint.data, 0.0), joint.indptr[:-1])
-    return np.where(np.diff(joint.indptr) > 0, sums, 0.0)
+    return np.asarray(joint @ np.ones(joint.shape[0]))
 
 
-def normalised_affinity(joint: SparseMatrix) -> SparseMatrix:
-    """Compute ``S = D^{-1/2} (W^x * W^f) D^{-1/2}`` of eq. 14 from `joint_weights`.
+def normalised_affinity(joint: SparseMatrix, *, threads: int = 1) -> SparseMatrix:
+    """Turn `joint_weights` into ``S = D^{-1/2} (W^x * W^f) D^{-1/2}`` of eq. 14, in the same memory.
 
     If all weights of a row are below rounding, its entries become 0, as for an isolated node. So nothing is divided by
     zero.
@@ -187,10 +185,14 @@ def normalised_affinity(joint: SparseMatrix) -> SparseMatrix:
     degrees = degrees_of(joint)
     isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
     roots = np.where(isolated, 0.0, 1.0 / np.sqrt(np.where(isolated, 1.0, degrees)))
-    _, start = _edges_of(joint, slice(0, joint.shape[0]))
-    # With this bracket, entries (i, j) and (j, i) are equal to the last bit.
-    entries = joint.data * (roots[start] * roots[joint.indices])
-    return sparse.csr_array((entries, joint.indices, joint.indptr), shape=joint.shape)
+
+    def scale(rows: slice) -> None:
+        edges, start = _edges_of(joint, rows)
+        # With this bracket, entries (i, j) and (j, i) are equal to the last bit.
+        joint.data[edges] *= roots[start] * roots[joint.indices[edges]]
+
+    in_blocks(scale, joint.shape[0], threads=threads)
+    return joint
 
 
 def _without_repeats(matrix: SparseMatrix) -> SparseMatrix:

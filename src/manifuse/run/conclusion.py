@@ -218,8 +218,7 @@ def _measured(
         accuracy,
         gain,
         labels.folds.held,
-        # Of own scores as they came: a line into other units may turn them around.
-        backwards=taught.is_backwards(given.problem.main.scores[taught.rows]),
+        backwards=taught.is_backwards(there),
         unrelated=_is_unrelated(given, found, labels),
         at_pairs=at_pairs,
         as_if_unknown=not found.known.fitted.known[taught.rows][:, found.columns.references.usual].any(),

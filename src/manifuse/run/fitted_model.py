@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,7 @@ from manifuse.columns.all_columns import Columns, RunOutputs
 from manifuse.columns.edges import Joining
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring
-from manifuse.columns.unknown import Unknown, if_unknown
+from manifuse.columns.unknown import ChangeIfUnknown
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import libraries_in_one_thread
@@ -56,10 +56,11 @@ class FittedModel(Saveable):
     def of(cls, main: Observations, graph: FeatureGraph, found: RunOutputs, scored: Scoring) -> FittedModel:
         """Make the model of what a run found, with the fitted rows refined."""
         columns, known = found.columns, found.known.fitted
-        given = Unknown(main.scores, known, known["unseen"], places_of(main))
-        scored, unknown = if_unknown(columns, scored, given), columns.references.unknown(known)
-        scores = scored.cooled(scored.scores(main.scores, *columns.of_scores(known)), unknown)
-        errors = None if scored.error_scale is None else scored.errors(known["variance"], unknown)
+        errors = None
+        if scored.error_scale is not None:
+            change = ChangeIfUnknown.of(columns, scored, main.scores, known, known["unseen"], places_of(main))
+            scored = replace(scored, error_if_unknown=0.0 if change is None else change.error)
+            errors = scored.errors(known["variance"], columns.references.unknown(known))
         return cls(
             main=main,
             joining=None if columns.smoothed is None else Joining.of(graph),
@@ -67,7 +68,7 @@ class FittedModel(Saveable):
             scored=scored,
             before=known[columns.before_last_step].reshape(main.scores.shape),
             fitted=RefinedScores(
-                scores,
+                scored.scores(main.scores, *columns.of_scores(known)),
                 support_of(known["doubt"], found.agreement.pulls),
                 errors,
             ),

@@ -15,9 +15,10 @@ from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring, of_rows
-from manifuse.columns.unknown import Unknown, if_unknown
+from manifuse.columns.unknown import ChangeIfUnknown
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
+from manifuse.evidence.class_score import RISK
 from manifuse.evidence.intervals import LARGEST_ERROR
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.machine import threads
@@ -132,16 +133,15 @@ class LaterRows:
         """Refine later rows, of which there are `BLOCK`, from own scores (q,)."""
         edges = Edges.of(rows.features, self._index, self.joining)
         known = self._know_common(rows)
-        columns, scored = (self.columns, self.scored) if known.all() else self._common
+        columns, scored, temperature = (self.columns, self.scored, 1.0) if known.all() else self._common
         rows = columns.at(replace(rows, edges=edges))
         familiar = self._familiar(rows, edges)
-        found, unknown = self.scored.scores(scores, *self.columns.of_scores(rows)), columns.references.unknown(rows)
-        found = np.where(of_rows(known, found), self.scored.cooled(found, unknown), scored.cooled(found, unknown))
+        found = self._cooled(self.scored.scores(scores, *self.columns.of_scores(rows)), temperature, rows)
         share = of_rows(familiar, found)
         refined = share * found + (1.0 - share) * self._alone(scores)
         errors = None
         if self.scored.error_scale is not None:
-            given = rows["variance"], unknown
+            given = rows["variance"], columns.references.unknown(rows)
             errors = np.where(known, self.scored.errors(*given), scored.errors(*given))
             errors = np.asarray(np.hypot(np.sqrt(familiar) * errors, np.sqrt(1.0 - familiar) * self._error_of_ranks))
         return RefinedScores(refined, familiar * support_of(rows["doubt"], self.columns.expected.pulls), errors)
@@ -154,8 +154,8 @@ class LaterRows:
         return Index.of(self.main.table, standardised=self.joining.standardised, name=self.main.name)
 
     @cached_property
-    def _common(self) -> tuple[Columns, Scoring]:
-        """With a lesson for later rows that references lack which know all fitted ones."""
+    def _common(self) -> tuple[Columns, Scoring, float]:
+        """With a lesson for later rows that references lack which know all fitted ones; see `_cooled`, too."""
         imputed, main = self.columns.references, self.main
         places, every = places_of(main), np.arange(len(main))
         measured, few = (
@@ -163,8 +163,31 @@ class LaterRows:
         )
         imputed, taught, unseen = imputed.with_lesson_of_common(self.fitted_view, few, measured, main.name)
         columns = replace(self.columns, references=imputed)
-        unknown = Unknown(main.scores[few], taught, unseen, places[few])
-        return columns, if_unknown(columns, self.scored, unknown)
+        scored, temperature = self.scored, 1.0
+        change = ChangeIfUnknown.of(columns, scored, main.scores[few], taught, unseen, places[few])
+        if change is not None and scored.error_scale is not None:
+            scored = replace(scored, error_if_unknown=max(change.error, scored.error_if_unknown))
+        if change is not None and scored.is_calibrated and scored.certainty > 0:
+            classes = RISK if columns.calibrated is None else columns.calibrated.classes
+            temperature = change.temperature(classes, self._centre)
+        return columns, scored, temperature
+
+    @cached_property
+    def _centre(self) -> FloatArray:
+        """What says nothing of a row, (c,): the mean of fitted scores, and of classes equal probabilities."""
+        scores = self.fitted.scores
+        return np.atleast_1d(scores.mean()) if scores.ndim == 1 else np.zeros(scores.shape[1])
+
+    def _cooled(self, found: FloatArray, temperature: float, rows: View) -> FloatArray:
+        """Make calibrated probabilities of rows less sure, by the share of references that lack only such later rows.
+
+        Labels calibrate what rows are that these references know.
+        """
+        if temperature == 1.0:
+            return found
+        lacking = 1.0 - rows.known[:, self.columns.references.common].mean(axis=1)
+        cooled = self._centre + of_rows(temperature**lacking, found) * (found - self._centre)
+        return np.where(of_rows(lacking, found) > 0, cooled, found)
 
     @cached_property
     def _alone(self) -> Fallback:

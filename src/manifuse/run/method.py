@@ -121,7 +121,7 @@ def with_parameters(method: JointDiffusion, values: Mapping[str, Any]) -> JointD
     known = parameters_of(method)
     for name in values:
         if name in SEEDS:
-            raise InputError(f"{name} came, but the seed is called rng; give it as rng.")
+            raise InputError(f"{name} is no hyperparameter; give the seed as rng, or as random_state of an estimator.")
         look_up(name, known, kind="hyperparameter named")
     outer = {name: value for name, value in values.items() if "__" not in name}
     inner = {name.removeprefix("diffusion__"): value for name, value in values.items() if "__" in name}

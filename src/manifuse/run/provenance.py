@@ -20,8 +20,10 @@ from manifuse.tables.observations import Observations
 from manifuse.tables.paths import files_in
 from manifuse.tables.problem_files import Tables
 from manifuse.tables.reading import reading
-from manifuse.tables.score_tables import OWN_NAMES
 from manifuse.tables.user_tables import Labels
+
+#: Columns that a file with this ending does not have under other names.
+OWN_NAMES = {".npz": ("id", "score"), ".h5ad": ("id",)}
 
 #: The version of manifuse that runs; looking it up reads files.
 VERSION = version("manifuse")

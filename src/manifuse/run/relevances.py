@@ -25,9 +25,7 @@ def worths_of(
 ) -> tuple[Mapping[int, Gain], Gain | None]:
     """What references are worth: by labels, or by what the references say of each other."""
     if honest is not None:
-        each, worth = worths_by_labels(given, found, honest)
-        # Few labels tell nothing of single references.
-        return ({} if worth is not None and worth.is_of_few else each), worth
+        return worths_by_labels(given, found, honest)
     asked = found.agreement
     each = {
         number: Gain(float(worth), float(error), len(reference.main_rows), "correlation")

@@ -124,7 +124,7 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
         known = shorten(told_apart(there))
         raise InputError(
             f"No column of {path} has a name that starts with a match of `features` {pattern!r} (it has: {known}); "
-            "choose an expression that matches some of every table, as 'age|dose' does."
+            "choose an expression that matches a column of every table, such as '.*'."
         )
     return names
 

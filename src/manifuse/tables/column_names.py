@@ -75,13 +75,23 @@ class ColumnNames:
         kept = ("id", "score", "label", *self.id, *self.score)
         return replace(self, drop=(*self.drop, *(name for name in self.label if name not in kept)))
 
-    def beside_labels(self, theirs: Mapping[str, str]) -> ColumnNames:
+    def beside_labels(self, theirs: Mapping[str, str], dropped: Collection[str]) -> ColumnNames:
         """The same names for tables of scores that labels come with: what is called like labels is no feature.
 
-        ``theirs`` is what the file of labels calls each column.
+        ``theirs`` is what the file of labels calls each column, and ``dropped`` what was left out of it.
         """
-        truth = {theirs[name] for name in ("label", "group") if name in theirs}
+        truth = {theirs[name] for name in ("label", "group") if name in theirs} | ({"label"} & {*dropped})
         return replace(self, drop=(*self.drop, *sorted(truth - {"id", "score", *self.id, *self.score})))
+
+    def unused(self, there: Collection[str]) -> list[tuple[str, str]]:
+        """Roles that give a column of a file its name beside the one that was named so, and the latter."""
+        every = {name for role in self.roles for name in getattr(self, role)}
+        found = []
+        for role in self.roles:
+            named = [name for name in getattr(self, role) if name in there]
+            if named and role in there and role not in every and role not in self.drop:
+                found.append((role, next((name for name in named if name not in self.drop), named[0])))
+        return found
 
     def ours(self, path: Path, there: Iterable[str]) -> dict[str, str]:
         """Return our name of every column of a file that is read.
@@ -93,7 +103,6 @@ class ColumnNames:
         """
         there = list(there)
         given: dict[str, str] = {}
-        left_out: list[str] = []
         for role in self.roles:
             named = set(getattr(self, role))
             both = sorted(named & given.keys())
@@ -110,14 +119,7 @@ class ColumnNames:
             # A table that has several of the names has the one that is not left out.
             others = (named & {*there}) - {*self.drop}
             given |= dict.fromkeys(others or named, role)
-            if role in there and role not in (*named, *self.drop) and named & {*there}:
-                left_out.append(role)
-                one = next(name for name in there if given.get(name) == role)
-                warn(
-                    "unused_column",
-                    f"{path} has {role!r} beside {one!r}, which was named as the {role}; it is left out.",
-                )
-        dropped = {*self.drop, *left_out}
+        dropped = {*self.drop, *(role for role, _ in self.unused(there))}
         names = {name: given.get(name, name) for name in there if name in given or name not in dropped}
         first: dict[str, str] = {}
         for name in sorted(names, key=lambda name: name != names[name]):
@@ -134,10 +136,17 @@ class ColumnNames:
 AS_USUAL = ColumnNames()
 
 
+def warn_of_unused(name: object, role: str, named: str) -> None:
+    """Warn that a table has a column that is called like a role, beside the one that was named so."""
+    warn("unused_column", f"{name} has {role!r} beside {named!r}, which was named as the {role}; it is left out.")
+
+
 def demand_used(columns: ColumnNames, tables: Sequence[TableColumns]) -> None:
-    """Refuse names of ids and scores that none of the tables has; see `demand_there`."""
+    """Refuse names of ids, or of scores, if none of the tables has one of them."""
     for role in ("id", "score"):
-        demand_there(getattr(columns, role), [(getattr(each, role), *each.drop) for each in tables], role)
+        named = getattr(columns, role)
+        if not any(getattr(each, role) in named for each in tables):
+            demand_there(named, (), role)
 
 
 def demand_there(names: Iterable[str], tables: Sequence[Collection[str]], option: str = "drop") -> None:

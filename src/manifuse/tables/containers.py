@@ -226,7 +226,7 @@ def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str, whole: int = 0) -> I
     rows, known = locate(asked, keys)
     if not known.all():
         sampled = f" among the {len(keys):,} of its {whole:,} rows that were fitted" if whole > len(keys) else ""
-        remedy = f"{'these' if sampled else 'its rows'}, or the row as `later` of `explain`"
+        remedy = "these, or the row as `later` of `explain`" if sampled else "its rows"
         raise InputError(f"{name} has no row with the id {str(asked[~known][0])!r}{sampled}; give ids of {remedy}.")
     return rows
 

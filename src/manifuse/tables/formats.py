@@ -15,7 +15,7 @@ from typing import Any
 
 from manifuse.errors import InputError
 from manifuse.tables.column_file import ENTRY, ColumnFile, open_by_column, open_folder
-from manifuse.tables.column_names import AS_USUAL, ColumnNames
+from manifuse.tables.column_names import AS_USUAL, ColumnNames, warn_of_unused
 from manifuse.tables.id_checks import demand_exact
 from manifuse.tables.paths import demand_file
 from manifuse.tables.reading import demand_memory, reading
@@ -49,6 +49,13 @@ def open_columns(path: Path, columns: ColumnNames = AS_USUAL) -> ColumnFile:
     InputError
         If the file has another ending, cannot be read, or is text that would not fit into memory.
     """
+    file = _opened_file(path, columns)
+    for role, named in columns.unused([*file.theirs.values(), *file.dropped]):
+        warn_of_unused(path, role, named)
+    return file
+
+
+def _opened_file(path: Path, columns: ColumnNames) -> ColumnFile:
     polars = import_module("polars")
     if os.path.isdir(path):
         return open_folder(path, columns, polars)

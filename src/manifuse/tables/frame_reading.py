@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 from narwhals.exceptions import DuplicateError
 
-from manifuse.errors import InputError, warn
+from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.class_columns import classes_matching, demand_classes
+from manifuse.tables.column_names import warn_of_unused
 from manifuse.tables.containers import to_floats
 from manifuse.tables.default_features import CHOOSE_IN_FRAME, OF_FRAME, TableHead, default_features
 from manifuse.tables.feature_names import places_of
@@ -150,9 +151,7 @@ def observe_frame(
     if not scores:
         raise InputError(f"No columns of classes were named for {name}; give two or an expression such as 'p_(.*)'.")
     called = TableColumns(id, score, () if classes is None else scores, drop)
-    needed = next((each for each in (id, *scores) if each in drop), None)
-    if needed is not None:
-        raise InputError(f"`drop` has {needed!r}, which {name} cannot do without; leave it out of `drop`.")
+    _demand_kept((id, *scores), drop, name=name)
     called.demand_free(name)
     or_classes = ", or name columns of class probabilities with `classes`"
     if classes is not None:
@@ -163,11 +162,12 @@ def observe_frame(
     # A score beside the classes is what a user had before, and no feature.
     unread = {id, score, *scores, *drop, *without, *(() if fitted is None else fitted.called.drop)}
     others = [each for each in table.columns if each not in unread]
+    kept = _without_unused(others, called, name=name)
     if fitted is None:
-        features = _features_of(table, others, called, name=name)
+        features = _features_of(table, kept, called, name=name)
         called = replace(called, drop=(*drop, *(each for each in others if each not in features)))
     else:
-        features = _features_as_in(fitted, table, others, name=name)
+        features = _features_as_in(fitted, table, kept, name=name)
     made = kind(
         (table[score] if classes is None else table[list(scores)]).to_native(),
         table[features].to_native() if features else None,
@@ -180,16 +180,25 @@ def observe_frame(
     return made
 
 
+def _demand_kept(needed: Sequence[str], drop: Sequence[str], *, name: str) -> None:
+    """Refuse to leave out a column that is needed."""
+    lost = next((each for each in needed if each in drop), None)
+    if lost is not None:
+        raise InputError(f"`drop` has {lost!r}, which {name} cannot do without; leave it out of `drop`.")
+
+
+def _without_unused(others: list[str], called: TableColumns, *, name: str) -> list[str]:
+    """Leave out, with a warning, what is called id or score beside the column that was named so."""
+    roles = {"id": called.id, "score": "score" if called.classes else called.score}
+    unused = [role for role, named in roles.items() if named != role and role in others]
+    for role in unused:
+        warn_of_unused(name, role, roles[role])
+    return [each for each in others if each not in unused]
+
+
 def _features_of(table: nw.DataFrame[Any], others: list[str], called: TableColumns, *, name: str) -> list[str]:
-    """Names of the features among the ``others``: no second id or score, and no probabilities."""
+    """Names of the features among the ``others``, which must hold no probabilities."""
     types, score = table.schema, None if called.classes else called.score
-    for role, named in (("id", called.id), ("score", score)):
-        if named not in (role, None) and role in others:
-            warn(
-                "unused_column",
-                f"{name} has {role!r} beside {named!r}, which was named as the {role}; it is left out.",
-            )
-            others = [each for each in others if each != role]
 
     def look(names: Sequence[str], rows: int | None) -> FloatArray:
         # By place, because polars takes a name such as "^x.*$" for a pattern.

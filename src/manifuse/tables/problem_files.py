@@ -73,8 +73,9 @@ class Files:
         columns = self.columns
         truth: Mapping[str, str] = {}
         if self.labels is not None:
-            truth = open_columns(self.labels, columns.of_labels(())).theirs
-            columns = columns.beside_labels(truth)
+            labelled = open_columns(self.labels, columns.of_labels(()))
+            truth = labelled.theirs
+            columns = columns.beside_labels(truth, labelled.dropped)
         table = read_table(self.main, features=self.features, columns=replace(columns, all_there=True))
         unused = [] if self.labels is not None else [name for name in columns.label if name in table.called.drop]
         if unused:

@@ -27,9 +27,6 @@ from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.table import Table
 from manifuse.tables.table_columns import TableColumns
 
-#: Options that name columns which a file with this ending does not have.
-OWN_NAMES = {".npz": ("id", "score"), ".h5ad": ("id",)}
-
 
 def read_table(
     given: str,

@@ -106,7 +106,8 @@ class FrameColumns:
         if labels is not None and not isinstance(labels, RankLabels | ClassLabels):
             there = columns_in(labels, (), name=LABELS, or_else="RankLabels, ClassLabels").columns
         named = (self.group, None if self.label == FrameColumns.label else self.label)
-        return [name for name in (self.label, self.group or "group") if name in there or name in named]
+        names = dict.fromkeys((self.label, self.group or "group", FrameColumns.label))
+        return [name for name in names if name in there or name in named]
 
     def demand_dropped(self, main: Any, references: Any, *, name: str = "main") -> None:
         """Refuse columns to leave out that neither main rows nor a reference have, if one is a data frame.
