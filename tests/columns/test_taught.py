@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
+import manifuse as mf
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.learned import _confirmed
 from manifuse.evidence.holding_out import Held
@@ -48,3 +50,34 @@ def test_a_share_is_the_slope_of_what_changed_where_labels_are_many(rng):
     share, shares = _confirmed(labels, expected, trials, targets)
     assert share == pytest.approx(0.3, abs=0.01)
     np.testing.assert_allclose(shares, 0.3, atol=0.01)
+
+
+@pytest.mark.parametrize("good", [False, True])
+def test_rows_that_noisy_references_know_are_learned_as_well_as_others(good):
+    """Features and labels say much more of a class than the references do; or these say nearly all."""
+    known_right, others_right, chosen = [], [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        features = rng.standard_normal((900, 4))
+        truth = np.digitize(features[:, 0] + features[:, 1] ** 2 / 2.0, [0.1, 0.9])
+        names, ids = np.array(["low", "middle", "high"]), np.arange(900)
+
+        def said(quality, rng=rng, truth=truth):
+            return softmax(quality * np.eye(3)[truth] + rng.standard_normal((900, 3)), axis=1)
+
+        main = mf.Observations(said(0.7), features, ids=ids, classes=names, name="ours")
+        references = []
+        for name in "ab":
+            rows = rng.choice(900, 300, replace=False)
+            table = said(6.0 if good else 1.0)[rows]
+            references.append(mf.Observations(table, ids=rows, classes=names, name=name))
+        labelled = rng.choice(900, 150, replace=False)
+        result = mf.refine(main, references, mf.ClassLabels(labelled, names[truth[labelled]]), rng=0)
+        right = result.predictions.argmax(axis=1) == truth
+        known = np.isin(ids, np.concatenate([each.keys for each in references]).astype(int))
+        test = ~np.isin(ids, labelled)
+        known_right.append(right[known & test].mean())
+        others_right.append(right[~known & test].mean())
+        chosen.append(result.fitted_model.columns.learned.reads_imputed)
+    assert np.mean(known_right) > np.mean(others_right) - 0.03
+    assert any(chosen) is not good

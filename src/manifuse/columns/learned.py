@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from manifuse.columns.column import Column, FittedViews, Mixed
+from manifuse.columns.column import Column, FittedViews, Mixed, mixed
 from manifuse.columns.covariance import OF_FEATURES, Covariance
 from manifuse.columns.heard import Heard
 from manifuse.columns.held_labels import Labels
@@ -51,6 +51,8 @@ class Learned(Column):
         the column ``beyond``.
     heard : Heard or None
         Of scores: what references say of rows that they know themselves. The lesson reads imputed scores then.
+    reads_imputed : bool
+        Whether a lesson of classes does so, too, because labels are better predicted at such rows.
     """
 
     lesson: Lesson
@@ -60,6 +62,7 @@ class Learned(Column):
     beyond: str
     at_pairs: float = 1.0
     heard: Heard | None = None
+    reads_imputed: bool = False
 
     def add_to(self, rows: View, name: str) -> View:
         """Add the values, and the "variance" of truths about them; see `Column.add_to`."""
@@ -73,9 +76,12 @@ class Learned(Column):
 
     def read(self, rows: View) -> tuple[View, FloatArray]:
         """What the lesson reads of rows: their columns, and what was expected of them."""
-        if self.heard is None:
+        if self.heard is None and not self.reads_imputed:
             return rows, rows[self.source]
-        return rows.with_column("references", rows["imputed"]), rows[f"imputed {self.source}"]
+        # What was diffused has no such form.
+        imputed = f"imputed {self.source}"
+        expected = rows[imputed if imputed in rows.columns else self.source]
+        return rows.with_column("references", rows["imputed"]), expected
 
     def corrected(self, rows: View, values: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Correct what the lesson says of rows by what references say of them themselves."""
@@ -151,13 +157,39 @@ def teach(
         column = replace(column, heard=Heard.of(known.fitted, raw, doubts))
     there = known.fitted.take(score.rows)
     if share > 0 and score.contrasts() is None and there["pairs"].any():
-        seen, _ = _without_folds(column, found.seen_as(*column.read(there)), labels, there)
-        column = replace(column, at_pairs=left_at_pairs(there, beyond, seen, targets, share, score.evenness))
+        column, seen = _measured_at_pairs(column, found, labels, there, share)
+        if isinstance(score, LogLoss):
+            other, imputed = _measured_at_pairs(replace(column, reads_imputed=True), found, labels, there, share)
+            if _is_certainly_better(score, there, [(column, seen), (other, imputed)], share):
+                column = other
     held_out = column.fade(known.held_out, column.level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
     taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
     return column, taught, known, found
+
+
+def _measured_at_pairs(
+    column: Learned, lesson: RefittableLesson, labels: Labels, there: View, share: float
+) -> tuple[Learned, FloatArray]:
+    """Measure how much of its usual share a lesson keeps at rows that a reference knows; return what it says, too."""
+    score = labels.score
+    seen, _ = _without_folds(column, lesson.seen_as(*column.read(there)), labels, there)
+    left = left_at_pairs(there, column.beyond, seen, score.observations(), share, score.evenness)
+    return replace(column, at_pairs=left), seen
+
+
+def _is_certainly_better(score: LogLoss, there: View, said: list[tuple[Learned, FloatArray]], share: float) -> bool:
+    """Whether the second of two lessons certainly predicts labels of rows better that a reference knows."""
+    pairs = np.flatnonzero(there["pairs"])
+    known = score.only(pairs)
+    if known is None:
+        return False
+    found = []
+    for column, seen in said:
+        values = mixed(there[column.beyond][pairs], seen[:, pairs], share * column.at_pairs)
+        found.append(score.classes.log_ratios(np.log(score.classes.probabilities(values))))
+    return known.gain(found[0], found[1]).is_certain
 
 
 def _without_folds(
