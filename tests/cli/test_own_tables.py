@@ -523,3 +523,18 @@ def test_later_rows_may_have_one_of_several_names(folder, monkeypatch):
     table = pl.read_csv("ours.csv").with_columns(pl.format("later {}", "patient").alias("patient"))
     table.write_csv("new.csv")
     assert run(monkeypatch, "apply", "model.npz", "new.csv", *names, "--out", "applied.csv") == 0
+
+
+def test_of_two_named_columns_of_the_labels_one_can_be_left_out(folder, monkeypatch, capsys):
+    pl.read_csv("known.csv").with_columns(pat=pl.lit("x")).write_csv("wide.csv")
+    wide = ("refine", "main.csv", "--reference", "theirs.csv", "--labels", "wide.csv", "--id", "pat", "--id", "id")
+    assert run(monkeypatch, *wide, "--out", "out.csv") == 2
+    assert "both would be the id; leave one of them out with --drop id or --drop pat" in said(capsys)
+    assert run(monkeypatch, *wide, "--drop", "pat", "--out", "out.csv") == 0
+
+
+@pytest.mark.parametrize("text, says", [("1.5", "convert it to numbers"), ("yes", "such as 1 where it is 'yes'")])
+def test_truth_as_text_is_refused_with_what_to_do(folder, text, says):
+    labels = pl.read_csv("known.csv").with_columns(label=pl.lit(text))
+    with pytest.raises(mf.InputError, match=says):
+        mf.refine(pl.read_csv("main.csv"), [pl.read_csv("theirs.csv")], labels, rng=0)

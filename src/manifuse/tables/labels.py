@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from numbers import Number
 from typing import Any
 
@@ -179,9 +180,13 @@ def to_grades(values: Any, *, what: str) -> FloatArray:
     entries = to_numpy(values, what=what)
     text = next((each for each in entries.ravel().tolist() if isinstance(each, str)), None)
     if text is not None:
+        remedy = f"give numbers, such as 1 where it is {text!r}, 0 where it is not, and NaN where it is not known"
+        with suppress(ValueError):
+            float(text)
+            remedy = "convert it to numbers"
         raise InputError(
             f"{what} came as text, such as {text!r}, but scores are refined by numbers, of which larger is better; "
-            f"give numbers, such as 1 where it is {text!r}, 0 where it is not, and NaN where it is not known."
+            f"{remedy}."
         )
     return to_floats(values, what=what, dimensions=1)
 

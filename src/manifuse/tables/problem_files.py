@@ -72,10 +72,11 @@ class Files:
             )
         columns = self.columns
         truth: Mapping[str, str] = {}
+        unread: Sequence[str] = ()
         if self.labels is not None:
             labelled = open_columns(self.labels, columns.of_labels(()))
-            truth = labelled.theirs
-            columns = columns.beside_labels(truth, labelled.dropped)
+            truth, unread = labelled.theirs, labelled.dropped
+            columns = columns.beside_labels(truth, unread)
         table = read_table(self.main, features=self.features, columns=replace(columns, all_there=True))
         unused = [] if self.labels is not None else [name for name in columns.label if name in table.called.drop]
         if unused:
@@ -85,7 +86,7 @@ class Files:
             demand_classes(columns.classes, (), self.main)
         demand_used(self.columns, [each.called for each in (table, *others)])
         left_out = [each.called.drop for each in (table, *others)]
-        demand_there(self.columns.drop, left_out)
+        demand_there(self.columns.drop, [*left_out, unread])
         if len({other.name for other in others}) < len(others):
             # Files with the same name in several folders are named by their paths.
             others = [replace(other, name=given) for other, given in zip(others, self.references, strict=True)]
