@@ -61,7 +61,8 @@ def test_the_offset_of_labels_and_the_unit_of_scores_decide_nothing(seed):
     np.testing.assert_allclose(found, [found[0]] * len(found), atol=1e-6)
 
 
-def test_labels_that_are_nearly_all_equal_teach_little():
+@pytest.mark.parametrize("task", ["ranking", "regression"])
+def test_labels_that_are_nearly_all_equal_teach_little(task):
     """A rare event: of 150 labels, one to four are 1."""
     changes, without = [], []
     for seed in range(60):
@@ -77,7 +78,7 @@ def test_labels_that_are_nearly_all_equal_teach_little():
             ranking_accuracy(case.truth[rest], scores[rest])
             for scores in (
                 case.main.scores,
-                mf.refine(case.main, case.references, labels, rng=0).scores,
+                mf.refine(case.main, case.references, labels, rng=0, task=task).scores,
                 mf.refine(case.main, case.references, rng=0).scores,
             )
         )

@@ -35,6 +35,11 @@ class SquaredError(Score):
         """How many targets are not the commonest one."""
         return len(self.truth) - int(np.unique(self.truth, return_counts=True)[1].max())
 
+    @property
+    def evenness(self) -> float:
+        """That of the ranking by the targets; see `Score.evenness`."""
+        return self.order().evenness
+
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate predictions; see `Score.evaluate`."""
         return np.asarray(-np.sqrt(np.mean((candidates - self.truth[:, None]) ** 2, axis=0)))
