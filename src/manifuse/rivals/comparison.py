@@ -120,9 +120,8 @@ def compare(
         accuracy, or of classes how often the most probable one is right; or of a regression ``rmse``, the root mean
         squared error; ``minus_refine``, the same minus that of `refine`; and the ``standard_error`` of this
         difference, paired over the held-out rows, or over what was held out together. Of classes, there is
-        ``log_loss``, too. The standard error of rankings and classes leaves out what other
-        labels to learn from would change. Methods whose
-        difference is within two standard errors cannot be told apart.
+        ``log_loss``, too. The standard error of rankings and classes leaves out what other labels to learn from would
+        change. Methods whose difference is within two standard errors cannot be told apart.
 
     Raises
     ------

@@ -179,9 +179,9 @@ class LaterRows:
         return np.atleast_1d(scores.mean()) if scores.ndim == 1 else np.zeros(scores.shape[1])
 
     def _cooled(self, found: FloatArray, temperature: float, rows: View) -> FloatArray:
-        """Make calibrated probabilities of rows less sure, by the share of references that lack only such later rows.
+        """Make calibrated probabilities less sure where rows are lacking in references that know all fitted rows.
 
-        Labels calibrate what rows are that these references know.
+        Labels calibrate what rows are that these references know. The share of them that lack a row counts.
         """
         if temperature == 1.0:
             return found
