@@ -166,6 +166,7 @@ def test_errors_of_a_regression_count_that_folds_are_alike(monkeypatch):
         monkeypatch.setattr(comparison, "refine", lambda main, *given: mf.refine(main, [], given[1], rng=0))
         found = mf.rivals.compare(case.main, [], values, 3, task="regression", library=pd).set_index("method")
         errors.append(found["standard_error"].drop("refine"))
+    assert np.isfinite(errors[0]).all()
     np.testing.assert_allclose(errors[1], 3.0 * errors[0])
 
 

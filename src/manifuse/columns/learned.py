@@ -157,11 +157,7 @@ def teach(
         column = replace(column, heard=Heard.of(known.fitted, raw, doubts))
     there = known.fitted.take(score.rows)
     if share > 0 and score.contrasts() is None and there["pairs"].any():
-        column, seen = _measured_at_pairs(column, found, labels, there, share)
-        if isinstance(score, LogLoss):
-            other, imputed = _measured_at_pairs(replace(column, reads_imputed=True), found, labels, there, share)
-            if _is_certainly_better(score, there, [(column, seen), (other, imputed)], share):
-                column = other
+        column = _measured_at_pairs(column, found, labels, there, share)
     held_out = column.fade(known.held_out, column.level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
@@ -171,12 +167,19 @@ def teach(
 
 def _measured_at_pairs(
     column: Learned, lesson: RefittableLesson, labels: Labels, there: View, share: float
-) -> tuple[Learned, FloatArray]:
-    """Measure how much of its usual share a lesson keeps at rows that a reference knows; return what it says, too."""
-    score = labels.score
-    seen, _ = _without_folds(column, lesson.seen_as(*column.read(there)), labels, there)
-    left = left_at_pairs(there, column.beyond, seen, score.observations(), share, score.evenness)
-    return replace(column, at_pairs=left), seen
+) -> Learned:
+    """Measure how much of its usual share a lesson keeps at rows that a reference knows.
+
+    One of classes reads imputed probabilities there, if labels are certainly better predicted so.
+    """
+    score, said = labels.score, []
+    for reads_imputed in (False, True) if isinstance(score, LogLoss) else (False,):
+        reader = replace(column, reads_imputed=reads_imputed)
+        seen, _ = _without_folds(reader, lesson.seen_as(*reader.read(there)), labels, there)
+        left = left_at_pairs(there, column.beyond, seen, score.observations(), share, score.evenness)
+        said.append((replace(reader, at_pairs=left), seen))
+    is_better = isinstance(score, LogLoss) and _is_certainly_better(score, there, said, share)
+    return said[1 if is_better else 0][0]
 
 
 def _is_certainly_better(score: LogLoss, there: View, said: list[tuple[Learned, FloatArray]], share: float) -> bool:

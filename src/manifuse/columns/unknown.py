@@ -14,8 +14,8 @@ from manifuse.evidence.class_score import temperature_towards
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
 from manifuse.tables.classes import Classes
 
-#: Columns that are there already, or are left out here.
-KNOWN = ("smoothed", "references", "diffused", "refined")
+#: Columns that are not computed here: those that are there already, and the diffusion.
+NOT_COMPUTED = ("smoothed", "references", "diffused", "refined")
 
 
 class ChangeIfUnknown(NamedTuple):
@@ -80,7 +80,7 @@ class ChangeIfUnknown(NamedTuple):
 
 def _scores(columns: Columns, scored: Scoring, own: FloatArray, known: View) -> FloatArray:
     last = "expected"
-    for last in (name for name in columns.order if name not in KNOWN):
+    for last in (name for name in columns.order if name not in NOT_COMPUTED):
         known = getattr(columns, last).add_to(known, last)
         if last == "expected":
             # What follows a diffusion reads its result.

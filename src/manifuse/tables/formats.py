@@ -49,13 +49,13 @@ def open_columns(path: Path, columns: ColumnNames = AS_USUAL) -> ColumnFile:
     InputError
         If the file has another ending, cannot be read, or is text that would not fit into memory.
     """
-    file = _opened_file(path, columns)
+    file = _open_by_format(path, columns)
     for role, named in columns.unused([*file.theirs.values(), *file.dropped]):
         warn_of_unused(path, role, named)
     return file
 
 
-def _opened_file(path: Path, columns: ColumnNames) -> ColumnFile:
+def _open_by_format(path: Path, columns: ColumnNames) -> ColumnFile:
     polars = import_module("polars")
     if os.path.isdir(path):
         return open_folder(path, columns, polars)
