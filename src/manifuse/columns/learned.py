@@ -78,7 +78,7 @@ class Learned(Column):
         """What the lesson reads of rows: their columns, and what was expected of them."""
         if self.heard is None and not self.reads_imputed:
             return rows, rows[self.source]
-        # What was diffused has no such form.
+        # Of what was diffused, there is no form from imputed scores.
         imputed = f"imputed {self.source}"
         expected = rows[imputed if imputed in rows.columns else self.source]
         return rows.with_column("references", rows["imputed"]), expected

@@ -84,7 +84,7 @@ class ColumnNames:
         return replace(self, drop=(*self.drop, *sorted(truth - {"id", "score", *self.id, *self.score})))
 
     def unused(self, there: Collection[str]) -> list[tuple[str, str]]:
-        """Roles that give a column of a file its name beside the one that was named so, and the latter."""
+        """Columns called id, score or label beside a column that was named as that; each with that column."""
         every = {name for role in self.roles for name in getattr(self, role)}
         found = []
         for role in self.roles:
