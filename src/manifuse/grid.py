@@ -1,4 +1,4 @@
-"""Grid: a table of texts before it is printed, or becomes HTML or Markdown."""
+"""Grid: a table of texts before it is printed, or becomes HTML."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def first_of(names: Sequence[str], most: int) -> str:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table before it becomes HTML, Markdown or a printed table.
+    """A table before it becomes HTML or text.
 
     Attributes
     ----------
@@ -71,8 +71,8 @@ class Grid:
         return cls(tuple(lines[0]) if lines else (), tuple(tuple(each.values()) for each in lines))
 
 
-def as_text(grid: Grid) -> str:
-    """Return a table as lines of plain text, at most `WIDTH` wide.
+def as_text(grid: Grid, *, width: int = WIDTH) -> str:
+    """Return a table as lines of plain text, at most ``width`` wide.
 
     Only names in the first column break, and names of columns at their last underscore.
     """
@@ -82,17 +82,8 @@ def as_text(grid: Grid) -> str:
         table.add_column(_broken(name), justify="right", no_wrap=True)
     _fill(table, grid)
     file = io.StringIO()
-    Console(file=file, width=WIDTH, color_system=None).print(table)
+    Console(file=file, width=width, color_system=None).print(table)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
-
-
-def as_table(grid: Grid, *, title: str) -> Table:
-    """Return a table for `rich` to print, whose names of columns break at their last underscore."""
-    table = Table(title=Text(title))
-    for number, name in enumerate(grid.head):
-        table.add_column(_broken(name), justify="right" if number else "left")
-    _fill(table, grid)
-    return table
 
 
 def _broken(name: str) -> Text:
@@ -115,18 +106,6 @@ def as_html(grid: Grid) -> str:
 
     body = "".join(row(texts, "td") for texts in grid.body + grid.foot)
     return f"<table><thead>{row(grid.head, 'th')}</thead><tbody>{body}</tbody></table>"
-
-
-def as_markdown(grid: Grid) -> str:
-    """Return a table as lines of Markdown."""
-
-    def row(texts: Iterable[str]) -> str:
-        return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in texts)} |"
-
-    body = (
-        [f"**{text}**" if isinstance(text, StrongText) else text for text in texts] for texts in grid.body + grid.foot
-    )
-    return "\n".join([row(grid.head), row(["---", *["---:"] * (len(grid.head) - 1)]), *map(row, body)])
 
 
 def many(count: int, noun: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
-from manifuse.grid import as_markdown
+from manifuse_study.experiments.markdown import as_markdown
 from manifuse_study.experiments.payoff import MAPS, payoff_grid, payoffs, title_of
 from manifuse_study.experiments.plan import EXPERIMENTS
 from manifuse_study.experiments.result_figures import draw_payoffs

@@ -174,7 +174,7 @@ def show_command(
 
 @app.command("demo")
 def demo_command(
-    out: Annotated[Path, Option(help="The page to write.")] = Path("demo.html"),
+    out: Annotated[Path, Option(help="The report to write.")] = Path("demo.html"),
     splits: Annotated[int, Option(help="The number of random splits to average over.", min=1)] = 1,
     seed: Annotated[int, Option(help="The seed of the first split.", min=0)] = 0,
 ) -> None:

@@ -64,14 +64,14 @@ def say(sentence: str, *, style: str | None = None) -> None:
         people.print(shown, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def answer(result: RenderableType, *, width: int | None = None) -> None:
+def answer(result: RenderableType) -> None:
     """Print a result, text as it is, but without what a terminal obeys."""
     if sys.stdout is None:  # It was closed before the start, and print would say nothing.
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     if isinstance(result, str):
         typer.echo(OBEYED.sub("\ufffd", result))
     else:
-        Console(width=width, emoji=False).print(result)
+        Console(emoji=False).print(result)
 
 
 def say_unprinted(error: OSError) -> None:

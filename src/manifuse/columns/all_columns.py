@@ -142,13 +142,6 @@ class Columns(Saveable):
         """What scores are made of: what is expected of rows, the last column, and which rows are pairs."""
         return rows["expected"], rows[self.last], rows["pairs"] > 0
 
-    @property
-    def before_last_step(self) -> str:
-        """The name of the column that is, or would be, diffused; of classes that labels teach, of that before."""
-        if self.calibrated is not None:
-            return self.calibrated.source
-        return self.last if self.diffused is None else self.diffused.source
-
 
 @dataclass(frozen=True, eq=False)
 class RunOutputs:

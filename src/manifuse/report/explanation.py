@@ -17,7 +17,7 @@ from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.report.pictures import shift_of
 from manifuse.report.reference_opinion import ReferenceOpinion, demand_own
-from manifuse.report.score_wording import ScoreWording, told_before, told_of
+from manifuse.report.score_wording import ScoreWording, told_of
 from manifuse.run.changed_rows import changed_rows
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import with_features_of
@@ -137,7 +137,7 @@ def explain(
             **({"theirs" if labels is None else "theirs, or label": theirs} if names or labels is not None else {}),
         }
 
-    sentences = [shift_of(result).moved(place), *_on_the_way(result, place, before, after)]
+    sentences = [shift_of(result).moved(place)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
     sentences += _alike(near, before, after)
     for heard in (ReferenceOpinion.of(result, reference, keys) for reference in references if reference.name in used):
@@ -178,26 +178,6 @@ def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
     return {entry.name for entry in result.relevance if entry.standing.is_used}
 
 
-def _on_the_way(result: Refinement, place: int, before: ScoreWording, after: ScoreWording) -> list[str]:
-    """Say how much of the way is what was learned, and how much the last step, if the row was fitted."""
-    main, fitted_model, measured = result.main, result.fitted_model, result.evidence.measured
-    rows, fitted = fitted_model.locate(main.keys[[place]])
-    if not result.accepted or not fitted[0]:
-        return []
-    diffused = result.course.share > 0
-    teacher, last = "what the references say", " after the diffusion" if diffused else ""
-    if measured is not None and main.classes is None:
-        teacher = "what the labels taught"
-    elif measured is not None:
-        teacher += ", after the diffusion," if diffused else ""
-        last = " with what the labels taught"
-    verb = "puts" if main.classes is None else "makes"
-    learned, now = told_before(fitted_model).among(rows), after.among(np.array([place]))
-    if not result.relevance and main.classes is not None:
-        return [f"{before.own(main.name, place)};{last} it is {now}."]
-    return [f"{before.own(main.name, place)}; {teacher} {verb} it {learned}, and{last} it is {now}."]
-
-
 def _alike(near: Neighbourhood, before: ScoreWording, after: ScoreWording) -> list[str]:
     """Say what the rows are that are most like it; nothing without features."""
     if not len(near.near):
@@ -213,8 +193,6 @@ def _said_by(
     name, said = heard.table.name, []
     if heard.known[place]:
         said.append(f"“{name}” knows this row itself, and {heard.told.puts('it', heard.rows[[place]])}.")
-    elif (expected := heard.expected(place)) is not None:
-        said.append(f"“{name}” does not know this row; by what it says of others, it would call it {expected}.")
     if len(pairs):
         rows, them = ("row", "it") if len(pairs) == 1 else (f"{len(pairs)} rows", "them")
         near = heard.told.puts(f"the nearest {rows} that both know", theirs)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from manifuse.files import Writer, bytes_writer, write_whole
-from manifuse.grid import as_markdown
 from manifuse.report.drawing import as_svg, themed
 from manifuse.words.reasons import plain
 
 
-def render(template: str, *, room: str = "manifuse.report", **content: Any) -> str:
+def render(
+    template: str,
+    *,
+    room: str = "manifuse.report",
+    filters: Mapping[str, Callable[..., str]] | None = None,
+    **content: Any,
+) -> str:
     """Fill a template of a package, which may use those of the report; HTML templates escape every text.
 
     Parameters
@@ -22,9 +28,10 @@ def render(template: str, *, room: str = "manifuse.report", **content: Any) -> s
         A file in the folder ``templates`` of the package.
     room : str
         The package.
+    filters : mapping of str to callable
+        The template also has ``as_svg`` for figures, and ``plain`` for sentences with parameters in backticks.
     **content
-        The names that the template uses. It also has ``version``, of manifuse, and the filters ``as_svg`` for
-        figures, ``as_markdown`` for grids, and ``plain`` for sentences with parameters in backticks.
+        The names that the template uses. It also has ``version``, of manifuse.
     """
     jinja2 = import_module("jinja2")
     environment = jinja2.Environment(
@@ -34,7 +41,7 @@ def render(template: str, *, room: str = "manifuse.report", **content: Any) -> s
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(as_svg=lambda figure: themed(as_svg(figure)), as_markdown=as_markdown, plain=plain)
+    environment.filters.update(as_svg=lambda figure: themed(as_svg(figure)), plain=plain, **(filters or {}))
     page: str = environment.get_template(template).render(content, version=version("manifuse"))
     return page
 

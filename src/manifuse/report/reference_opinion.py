@@ -1,4 +1,4 @@
-"""Reference opinion: what a reference says of main rows, or would say of those that it does not know."""
+"""Reference opinion: what a reference says of the main rows that it knows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.report.score_wording import ScoreWording, told_of
 from manifuse.run.refinement import Refinement
-from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
 
 #: Alignments are the same up to this much, because scores may come back in single precision.
@@ -52,27 +51,9 @@ class ReferenceOpinion:
         """Find the main rows that a reference knows, by other ``keys`` (n,) if it knows them by these."""
         return cls(result, table, told_of(table), *locate(result.main.keys if keys is None else keys, table.keys))
 
-    def expected(self, row: int) -> str | None:
-        """What it would say of a main row; None of rows that were not fitted, of scores and of other classes."""
-        ours, theirs, fitted_model = self.result.main.classes, self.table.classes, self.result.fitted_model
-        (place,), (fitted,) = fitted_model.locate(self.result.main.keys[[row]])
-        number = [entry.name for entry in self.result.relevance].index(self.table.name)
-        numbers = fitted_model.columns.references.numbers
-        if ours is None or theirs is None or {*ours.names} != {*theirs.names} or not fitted or number not in numbers:
-            return None
-        values = fitted_model.said_by_references(np.array([place]))[:, numbers.index(number)]
-        # The fit measured the rows of its graph or, without one, its pairs.
-        has_graph = self.table.table is not None and not self.known.all()
-        measured = self.table.scores if has_graph else self.table.scores[self.rows[self.known]]
-        log_ratios = Level.of(measured).undo(values)
-        return told_of(self.table, np.exp(theirs.logarithms(log_ratios))).at(0)
-
     def cell(self, row: int) -> str:
-        """What it says of a main row, for a table; in brackets what it would say."""
-        if self.known[row]:
-            return self.told.at(int(self.rows[row]))
-        expected = self.expected(row)
-        return ABSENT if expected is None else f"[{expected}]"
+        """What it says of a main row, for a table."""
+        return self.told.at(int(self.rows[row])) if self.known[row] else ABSENT
 
 
 def demand_own(result: Refinement, references: Sequence[Observations]) -> None:

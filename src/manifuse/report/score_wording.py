@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from manifuse.columns.scored import in_units
 from manifuse.evidence.neighbourhood import percentiles_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.observations import Observations
 from manifuse.words.finding import listed
-
-#: The most classes of one row that are told.
-CLASSES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +19,6 @@ class PlaceWording:
     def at(self, row: int) -> str:
         """What it says of a row, for a table."""
         return f"{self.places[row]:.0f}"
-
-    def own(self, name: str, row: int) -> str:
-        """What the main predictor of this name says of a row, in a clause."""
-        del name
-        return f"Its own score is at {self.at(row)} of 100 (0 is the lowest)"
 
     def among(self, rows: IndexArray) -> str:
         """What rows are, after "are"."""
@@ -55,12 +43,8 @@ class ClassWording:
 
     def at(self, row: int) -> str:
         """The class and its probability; see `PlaceWording.at`."""
-        return self._each(row, 1)[0]
-
-    def own(self, name: str, row: int) -> str:
-        """The likeliest classes; see `PlaceWording.own`."""
-        *first, last = self._each(row, CLASSES)
-        return f"“{name}” calls it {', '.join(first)} or {last}"
+        place = int(self.probabilities[row].argmax())
+        return f"{self.names[place]} ({self.probabilities[row, place]:.0%})"
 
     def among(self, rows: IndexArray) -> str:
         """The classes; see `PlaceWording.among`."""
@@ -75,11 +59,6 @@ class ClassWording:
         """The classes; see `PlaceWording.yours`."""
         return f"yours calls {what} {self.among(rows)}"
 
-    def _each(self, row: int, most: int) -> list[str]:
-        """The most probable classes of a row, with their probabilities."""
-        order = np.argsort(-self.probabilities[row], kind="stable")[:most]
-        return [f"{self.names[place]} ({self.probabilities[row, place]:.0%})" for place in order]
-
 
 #: What a predictor says of its rows, in words.
 ScoreWording = PlaceWording | ClassWording
@@ -89,13 +68,3 @@ def told_of(table: Observations, scores: FloatArray | None = None) -> ScoreWordi
     """What a table says of its rows, or would say by other scores in its scale (n,) or (n, k)."""
     given = table.in_scale(table.scores) if scores is None else scores
     return PlaceWording(percentiles_of(given)) if table.classes is None else ClassWording(table.classes.names, given)
-
-
-def told_before(fitted_model: FittedModel) -> ScoreWording:
-    """What was known of the fitted rows before the last step of a refinement."""
-    main, calibrated = fitted_model.main, fitted_model.columns.calibrated
-    if main.classes is None:
-        return told_of(main, fitted_model.before)
-    if calibrated is None:
-        return told_of(main, main.in_scale(in_units(fitted_model.scored.units, fitted_model.before)))
-    return told_of(main, main.classes.probabilities(calibrated.calibrate(fitted_model.before)))

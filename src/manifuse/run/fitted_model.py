@@ -14,7 +14,7 @@ from manifuse.columns.edges import Joining
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring
 from manifuse.columns.unknown import ChangeIfUnknown
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
+from manifuse.kernels.arrays import BoolArray, IndexArray
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import libraries_in_one_thread
 from manifuse.records import Saveable
@@ -39,8 +39,6 @@ class FittedModel(Saveable):
         How later rows are joined to their graph, if a column needs it.
     columns : Columns
     scored : Scoring
-    before : (n,) or (n, c) array
-        The column before the last step at the fitted rows: before the diffusion, or the lessons of labels of classes.
     fitted : RefinedScores
         The fitted rows.
     """
@@ -49,7 +47,6 @@ class FittedModel(Saveable):
     joining: Joining | None
     columns: Columns
     scored: Scoring
-    before: FloatArray
     fitted: RefinedScores
 
     @classmethod
@@ -66,7 +63,6 @@ class FittedModel(Saveable):
             joining=None if columns.smoothed is None else Joining.of(graph),
             columns=columns,
             scored=scored,
-            before=known[columns.before_last_step].reshape(main.scores.shape),
             fitted=RefinedScores(
                 scored.scores(main.scores, *columns.of_scores(known)),
                 support_of(known["doubt"], found.agreement.pulls),
@@ -117,12 +113,6 @@ class FittedModel(Saveable):
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
         """The fitted row of every id (q,), and whether it was fitted at all; each (q,)."""
         return self._fitted_keys.locate(keys)
-
-    def said_by_references(self, rows: IndexArray) -> FloatArray:
-        """What references say of fitted rows, or would say (q, m, c), standardised over the rows of each."""
-        imputed = self.columns.references
-        values = imputed.add_to(self.later_rows.fitted_view.take(rows), "references")["references"]
-        return np.stack([level.undo(values[:, column]) for column, level in enumerate(imputed.levels)], axis=1)
 
     @cached_property
     def later_rows(self) -> LaterRows:

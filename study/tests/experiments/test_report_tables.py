@@ -10,12 +10,13 @@ import pytest
 from scipy.stats import wilcoxon
 from study.tests.result_rows import NEEDS_COUPLED, draw_rows
 
-from manifuse.grid import ABSENT, Grid, StrongText, as_markdown
+from manifuse.grid import ABSENT, Grid, StrongText
 from manifuse.report.drawing import as_svg
 from manifuse_study.experiments.claims import Evidence, judge_claims
 from manifuse_study.experiments.comparison import MEAN, SIGNIFICANT, is_testable
 from manifuse_study.experiments.findings import verdict_of
 from manifuse_study.experiments.latex import as_latex, escape_latex
+from manifuse_study.experiments.markdown import as_markdown
 from manifuse_study.experiments.methods import METHODS
 from manifuse_study.experiments.result_figures import as_pdf, draw_results, draw_surface, rivals
 from manifuse_study.experiments.result_tables import (

@@ -20,6 +20,7 @@ from manifuse_study.experiments.claims import TPC_NOTE, TPC_TIME_NOTE
 from manifuse_study.experiments.comparison import MEAN, Comparison, is_testable
 from manifuse_study.experiments.findings import VERDICTS, Finding, verdict_of
 from manifuse_study.experiments.latex import as_latex
+from manifuse_study.experiments.markdown import as_markdown
 from manifuse_study.experiments.result_figures import as_pdf, draw_results, draw_surface, draw_toy
 from manifuse_study.experiments.statistics import BASELINE, OURS, Summary, roughness, values_of, with_surface
 from manifuse_study.experiments.store import Row
@@ -103,6 +104,7 @@ def results_page(
     return render(
         template,
         room="manifuse_study.experiments",
+        filters={"as_markdown": as_markdown},
         lead=lead(summaries, findings),
         gains=tables.gains_grid(summaries),
         findings=findings,
