@@ -94,6 +94,6 @@ def serving(page):
 @pytest.fixture(scope="session")
 def client():
     """A client of the page of a small labelled problem, which is refined."""
-    with serving(Page(explored(draw(1), held_back=True), exported)) as client:
+    with serving(Page(explored(draw(1)), exported)) as client:
         assert client.wait("latest")["state"] == "done"
         yield client

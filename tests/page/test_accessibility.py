@@ -78,7 +78,7 @@ def test_the_page_of_explore_has_no_barriers(served, browser, look):
 
 @pytest.fixture(scope="module")
 def served():
-    exploration = explored(draw(1), held_back=True)
+    exploration = explored(draw(1))
     with serving(Page(exploration, partial(export_tables, exploration))) as client:
         client.wait("latest")
         yield client

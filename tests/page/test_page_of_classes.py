@@ -17,9 +17,8 @@ from manifuse.page.shown import explain_row, show
 
 @pytest.fixture(scope="module")
 def exploration():
-    main, others, known, truth, test = draw(1, labels=60)
-    held_back = mf.ClassLabels(main.keys[test], truth[test])
-    return Exploration("toy", main, others, known, mf.JointDiffusion(), 3, held_back)
+    main, others, known, _, _ = draw(1, labels=60)
+    return Exploration("toy", main, others, known, mf.JointDiffusion(), 3)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +41,7 @@ def report(exploration, result, tmp_path_factory):
 
 
 def test_what_is_shown_is_what_refine_found(exploration, result):
-    seen = show(exploration, run(exploration, exploration.method), result)
+    seen = show(exploration, run(exploration, exploration.method))
     before, after = exploration.main.classes.most_probable(exploration.main.came), result.predicted
     assert seen["counts"]["head"] == ("before \\ after", *NAMES)
     counts = [[int(cell) for cell in line[1:]] for line in seen["counts"]["body"]]
@@ -77,8 +76,8 @@ def test_references_are_switched_off_in_a_browser_and_rows_are_found(exploration
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     open_page(page, served)
-    for answer, opened in ((result, result), (refined(exploration, ignored=("theirs 1",)), result)):
-        seen = show(exploration, answer, opened)
+    for answer in (result, refined(exploration, ignored=("theirs 1",))):
+        seen = show(exploration, answer)
         assert page.inner_text("#sentence") == seen["sentence"]
         for name in ("counts", "changed"):
             lines = page.locator(f"#{name} tr").all()[1:]

@@ -98,7 +98,6 @@ def explore_dataset(
         labels=example.labels,
         method=JointDiffusion(**hyperparameters),
         seed=seed,
-        held_back=RankLabels(example.main.keys[example.test], example.truth[example.test]),
     )
     return Page(exploration, partial(export_tables, exploration))
 

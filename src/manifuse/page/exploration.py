@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from manifuse.evidence.labelled import score_of
-from manifuse.evidence.score import Score
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement
@@ -28,8 +27,6 @@ class Exploration:
     labels : RankLabels, ClassLabels or None
     method : JointDiffusion
     seed : int
-    held_back : RankLabels, ClassLabels or None
-        Known truth that teaches nothing; the page only measures by it.
     """
 
     title: str
@@ -38,11 +35,6 @@ class Exploration:
     labels: RankLabels | ClassLabels | None
     method: JointDiffusion
     seed: int
-    held_back: RankLabels | ClassLabels | None = None
-
-    def score(self, labels: RankLabels | ClassLabels | None) -> Score | None:
-        """Find the rows that labels are for; None without labels."""
-        return None if labels is None else score_of(labels, self.main, regression=self.method.is_regression)
 
     def asked(self, *, ignored: Collection[str], same_target: bool | None) -> JointDiffusion:
         """Return the method that ignores the references of these names; equal if it is asked for what it is."""
@@ -61,13 +53,15 @@ def describe(exploration: Exploration) -> dict[str, Any]:
         If `refine` would refuse the tables or the labels.
     """
     problem, method = Problem.of(exploration.main, exploration.references), exploration.method
-    score, _ = exploration.score(exploration.labels), exploration.score(exploration.held_back)
+    labels, labelled = exploration.labels, 0
+    if labels is not None:
+        labelled = len(score_of(labels, exploration.main, regression=method.is_regression).rows)
     return {
         "title": exploration.title,
         "main": exploration.main.name,
         "ids": exploration.main.keys.tolist(),
         "classes": exploration.main.classes is not None,
-        "labelled": 0 if score is None else len(score.rows),
+        "labelled": labelled,
         "references": [{"name": each.name, "idle": each.is_idle} for each in problem.references],
         "ignored": list(method.ignored),
         "same_target": method.same_target,

@@ -124,9 +124,7 @@ class Page:
 
     async def _answer_result(self, request: Request) -> Response:
         result = self._refinement(self._find(request))
-        plain = self._worker.find_result(self._exploration.method)
-        opened = None if plain is None else self._refinement(plain)
-        return _json(await run_in_threadpool(show, self._exploration, result, opened))
+        return _json(await run_in_threadpool(show, self._exploration, result))
 
     async def _answer_row(self, request: Request) -> Response:
         """Explain what became of a row."""

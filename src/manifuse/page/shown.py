@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.evidence.gain import UNITS, Accuracy
+from manifuse.evidence.gain import UNITS
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import many
@@ -17,6 +17,7 @@ from manifuse.report.explanation import explain
 from manifuse.report.pictures import shift_of
 from manifuse.report.refinement_statistics import Shift
 from manifuse.run.refinement import Refinement
+from manifuse.tables.observations import Observations
 from manifuse.words.findings import findings_of
 from manifuse.words.label_findings import measured_as
 from manifuse.words.reasons import STANDINGS, plain
@@ -32,25 +33,16 @@ SWITCHED_OFF = "switched off"
 Tile = dict[str, str | None]
 
 
-def show(exploration: Exploration, result: Refinement, opened: Refinement | None) -> dict[str, Any]:
-    """Return what the page shows of a refinement, as JSON can hold it.
-
-    Parameters
-    ----------
-    exploration : Exploration
-    result : Refinement
-    opened : Refinement or None
-        What the page opened with; None if that was never computed.
-    """
+def show(exploration: Exploration, result: Refinement) -> dict[str, Any]:
+    """Return what the page shows of a refinement, as JSON can hold it."""
     shift = shift_of(result)
-    changed = opened if opened is not None and opened.method != result.method else None
     grid = result.relevance.grid
     return {
         "ignored": list(result.method.ignored),
         "same_target": result.method.same_target,
         "accepted": result.accepted,
-        "tiles": list(_tiles(exploration, result, changed)),
-        "sentence": _sentence(exploration, result, changed),
+        "tiles": list(_tiles(exploration.main, result)),
+        "sentence": _sentence(result),
         "findings": [
             f"{'+' if each.speaks_for else '-'} {plain(each.sentence)}"
             for each in findings_of(result.evidence, result.refined, result.provenance.main_rows)
@@ -89,57 +81,26 @@ def _of_classes(shift: ClassShift) -> dict[str, Any]:
     return {name: {"head": grid.head, "body": grid.body} for name, grid in grids.items()}
 
 
-def _tiles(exploration: Exploration, result: Refinement, opened: Refinement | None) -> Iterator[Tile]:
+def _tiles(main: Observations, result: Refinement) -> Iterator[Tile]:
     """The numbers at the top of the page, each with what it is."""
     if result.gain is not None and result.gain.rows and result.accuracy is not None:
         rows = many(result.gain.rows, "labelled row")
-        yield _measured(result.accuracy, f"on {rows}, each judged without its own label")
+        measure = result.accuracy.measure
+        before, after = (measured_as(measure, each) for each in (result.accuracy.before, result.accuracy.after))
+        what = f"{UNITS[measure].what} on {rows}, each judged without its own label"
+        yield {"from": before, "number": after, "what": what}
         taken = result.evidence.verdict.takes_what_was_found
         what = "gain and its standard error" if taken else "gain of the refinement that was not taken"
         yield {"from": None, "number": result.gain.text(signed=True), "what": f"{what}, {result.gain.unit.words}"}
-    held_back = _on_held_back(exploration, result)
-    if held_back is not None and exploration.held_back is not None:
-        yield _measured(held_back, f"on {many(len(exploration.held_back.keys), 'row')} held back")
-    aligned = correlation(exploration.main.scores, result.scores) if result.accepted else 1.0
+    aligned = correlation(main.scores, result.scores) if result.accepted else 1.0
     yield {"from": None, "number": f"{aligned:.3f}", "what": "alignment with the scores as they came"}
-    if opened is not None:
-        number = f"{correlation(opened.scores, result.scores):.3f}"
-        yield {"from": None, "number": number, "what": "alignment with the scores when the page was opened"}
 
 
-def _measured(found: Accuracy, where: str) -> Tile:
-    before, after = (measured_as(found.measure, each) for each in (found.before, found.after))
-    return {"from": before, "number": after, "what": f"{UNITS[found.measure].what} {where}"}
-
-
-def _on_held_back(exploration: Exploration, result: Refinement) -> Accuracy | None:
-    """The measure on rows whose truth taught nothing, before and after; None if there are none."""
-    judge = exploration.score(exploration.held_back)
-    if judge is None:
-        return None
-    before, after = (judge.measured(scores[judge.rows]) for scores in (exploration.main.scores, result.scores))
-    return Accuracy(judge.measure, before, after)
-
-
-def _sentence(exploration: Exploration, result: Refinement, opened: Refinement | None) -> str:
-    """The verdict and its reason; with references switched off, also what is lost."""
+def _sentence(result: Refinement) -> str:
+    """The verdict and its reason."""
     ignored = result.method.ignored
     without = f"Without {', '.join(ignored)}: " if ignored else ""
-    said = [f"{without}{verdict_of(result.evidence)}", result.why, *_lost(exploration, result, opened)]
-    return plain(" ".join(said))
-
-
-def _lost(exploration: Exploration, result: Refinement, opened: Refinement | None) -> list[str]:
-    """What was measured here and when the page was opened, in a sentence; none if there is nothing to compare."""
-    if opened is None:
-        return []
-    # Gains on the labels are not compared: they are of other folds, and chance would decide their order.
-    now, then = (_on_held_back(exploration, each) for each in (result, opened))
-    if now is None or then is None:
-        return []
-    here, there = (measured_as(now.measure, each.after) for each in (now, then))
-    measured = f"the {UNITS[now.measure].what} on rows held back is {here}, and was {there}"
-    return [f"Compared with the page as it opened, {measured}."]
+    return plain(f"{without}{verdict_of(result.evidence)} {result.why}")
 
 
 def _metric(result: Refinement) -> list[list[float]]:

@@ -17,8 +17,8 @@ from manifuse.errors import ManifuseError, ManifuseWarning
 
 State = Literal["running", "done", "failed", "cancelled"]
 
-#: How many results stay while a new one is computed, beside that of the first argument.
-KEPT = 2
+#: How many results stay while a new one is computed.
+KEPT = 3
 
 OURS = "The computation failed because of an error in manifuse; the terminal that runs it shows the error."
 ENDED = "The computation ended early, perhaps for lack of memory; try smaller tables."
@@ -73,7 +73,7 @@ class Worker:
     work : callable
         The computation. It gets the argument of a job, and returns what is not None. Every process gets a copy.
     first : object
-        The argument of the first job, which begins at once, and whose result stays.
+        The argument of the first job, which begins at once.
 
     Notes
     -----
@@ -82,7 +82,6 @@ class Worker:
 
     def __init__(self, work: Callable[[Any], Any], first: Any) -> None:
         self._work = work
-        self._first = first
         self._jobs: list[Job] = []
         self.submit(first)
 
@@ -95,7 +94,7 @@ class Worker:
             self._jobs.remove(known)
             self._jobs.append(known)
             return known
-        done = [job for job in self._jobs if job.result is not None and job.argument != self._first]
+        done = [job for job in self._jobs if job.result is not None]
         for job in done[:-KEPT]:
             job.result = None
         self._connection, theirs = multiprocessing.Pipe(duplex=False)
