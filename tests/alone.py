@@ -72,7 +72,7 @@ class Alone:
         reached = bridges.arrive(path.predictions).references.reached.mean(axis=1)
         fitted = RefinedScores(in_units(problem, path.predictions), reached, None)
         scored = Scoring(problem.units, None, 1.0, None)
-        return FittedModel(problem.main, Joining.of(bridges.graph), columns, scored, problem.main.scores, fitted)
+        return FittedModel(problem.main, Joining.of(bridges.graph), columns, scored, fitted)
 
     @property
     def scores(self):

@@ -89,7 +89,7 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
     rows, known = locate(labels.keys, main.keys)
     if not known.all():
         _warn_of_missing(labels.keys, known, main, "label", known)
-    places = main.classes.places_of_truth(labels.names)
+    places = main.classes.places_of(labels.names)
     strange = known & (places < 0)
     usable = known & (places >= 0)
     if strange.any():

@@ -106,7 +106,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         later = self._later(X)
         refined = self.refinement_.apply_in_full(later).scores
         assert later.classes is not None, "rows without classes are refused"
-        return np.asarray(refined[:, later.classes.places_of_truth(self.classes_)])
+        return np.asarray(refined[:, later.classes.places_of(self.classes_)])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the name of the most probable class of every row of ``X``."""
@@ -127,11 +127,11 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         if not len(known):
             raise InputError("The known classes of y are all missing; give at least one.")
         predicted = self.predict(X)[known]
-        true = self._classes.places_of_truth(to_text(values, what="y"))
+        true = self._classes.places_of(to_text(values, what="y"))
         if (true < 0).all():
             known_ones = shorten(", ".join(map(str, self.classes_)))
             raise InputError(f"No class of y is one that was fitted ({known_ones}); name them alike.")
-        return float(np.mean(self._classes.places_of_truth(predicted) == true))
+        return float(np.mean(self._classes.places_of(predicted) == true))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the classes."""

@@ -13,7 +13,7 @@ from manifuse.files import shorten
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_blank
-from manifuse.tables.classes import Classes
+from manifuse.tables.classes import WHOLE, Classes, known_as
 from manifuse.tables.containers import to_numpy, to_text
 from manifuse.tables.labels import RankLabels, to_grades
 from manifuse.tables.observations import Observations
@@ -52,8 +52,8 @@ def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
 
 def names_in_order(classes: Classes, *, as_numbers: bool) -> NDArray[Any]:
     """Names of classes as scikit-learn sorts them: numbers and truth values as such, if wanted ``as_numbers``."""
-    if as_numbers and classes.whole_names is not None:
-        return np.sort(np.array(classes.whole_names).astype(np.int64))
+    if as_numbers and all(map(WHOLE.fullmatch, known_as(classes.names))):
+        return np.sort(np.array(known_as(classes.names)).astype(np.int64))
     if as_numbers and {*classes.names} == {"False", "True"}:
         return np.array([False, True])
     return np.array(sorted(classes.names))
@@ -78,7 +78,7 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
     if not whole or not came <= places | {str(len(classes))}:
         return values
     could_be_places = came <= places and any(str(by_number[int(value)]) != value for value in came)
-    are_names = bool((classes.places_of_truth(sorted(came)) >= 0).all())
+    are_names = bool((classes.places_of(sorted(came)) >= 0).all())
     if are_names and not could_be_places:
         return values
     if not are_names and came == places | {str(len(classes))}:
@@ -87,7 +87,7 @@ def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:
             "the classes, and takes rows without a known truth as one more; give the truth of all rows, and every "
             "class in every fold."
         )
-    if are_names or came != places or (classes.places_of(by_text) != classes.places_of_truth(by_number)).any():
+    if are_names or came != places or (classes.places_of(by_text) != classes.places_of(by_number)).any():
         numbers, names = (shorten(", ".join(each)) for each in (sorted(came), by_text.astype(str)))
         raise InputError(
             f"y has the numbers {numbers}, the classes are {names}, and it cannot be told whether these are names or "

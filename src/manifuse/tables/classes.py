@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -30,7 +30,7 @@ from manifuse.tables.id_checks import demand_visible
 LEAST = 0.01
 
 #: A whole number as people and programs write it.
-WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))(?:\.0)?")
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))(?:\.0+)?")
 
 
 @dataclass(frozen=True)
@@ -112,38 +112,27 @@ class Classes(Saveable):
         return np.asarray(np.array(self.names)[probabilities.argmax(axis=1)])
 
     def places_of(self, names: Any) -> IndexArray:
-        """Positions of names among the classes (l,); -1 of those that are not there.
+        """Positions of names among the classes (l,), as `known_as`; -1 of those that are not there.
 
         True and False are the classes 1 and 0, if these are all.
         """
-        places = {each: place for place, each in enumerate(self.names)}
-        if places.keys() == {"0", "1"}:
+        known, own = known_as(self.names), range(len(self))
+        places = dict(zip(known, own, strict=True)) | dict(zip(self.names, own, strict=True))
+        if {*known} == {"0", "1"}:
             places |= {"False": places["0"], "True": places["1"]}
-        return np.array([places.get(str(each), -1) for each in names], dtype=np.intp)
-
-    def places_of_truth(self, names: Any) -> IndexArray:
-        """Positions of the classes that a truth names (l,), as `places_of`; it may write the class 1.0 as 1.
-
-        Programs write names of columns from floats, and numbers of a truth become text without a fraction.
-        """
-        places, wholes = self.places_of(names), self.whole_names
-        if wholes is None:
-            return places
-        return np.where(places < 0, Classes(wholes).places_of(names), places)
-
-    @property
-    def whole_names(self) -> tuple[str, ...] | None:
-        """The names without a fraction, if all are different whole numbers; else None."""
-        found = tuple(match[1] for name in self.names if (match := WHOLE.fullmatch(name)))
-        return found if len({*found}) == len(self) else None
+        texts = map(str, names)
+        return np.array([places.get(each, places.get(_as_whole(each), -1)) for each in texts], dtype=np.intp)
 
     def spelled_otherwise(self, names: Sequence[str]) -> dict[str, str]:
-        """Classes that other ``names`` have, but with other capitals, blanks, composed characters or as 1.0 for 1.
+        """Classes that other ``names`` have, but with other capitals, blanks or composed characters.
 
         Returns the first such name of each class.
         """
-        theirs = {_folded(each): each for each in reversed(names) if each not in self.names}
-        lacking = [name for name in self.names if name not in names]
+        places = self.places_of(names)
+        theirs = {
+            _folded(each): each for each, place in zip(reversed(names), reversed(places), strict=True) if place < 0
+        }
+        lacking = [name for place, name in enumerate(self.names) if place not in places]
         return {name: theirs[_folded(name)] for name in lacking if _folded(name) in theirs}
 
     def from_others(self, others: Classes) -> FloatArray:
@@ -158,6 +147,15 @@ class Classes(Saveable):
             return np.zeros((len(others) - 1, len(self) - 1))
         logarithms = others.contrasts[places[shared]] / 2.0
         return np.asarray((logarithms - logarithms.mean(axis=0)).T @ self.contrasts[shared])
+
+
+def known_as(names: Collection[str]) -> tuple[str, ...]:
+    """Names by which classes are known in other tables: as they came, or without fractions if all are whole numbers.
+
+    Programs write names of columns from floats, and numbers of a truth become text without a fraction.
+    """
+    wholes = tuple(map(_as_whole, names))
+    return wholes if all(map(WHOLE.fullmatch, names)) and len({*wholes}) == len(wholes) else tuple(names)
 
 
 def replace_classes(had: FloatArray, said: FloatArray, replaced: BoolArray) -> FloatArray:
@@ -176,9 +174,13 @@ def replace_classes(had: FloatArray, said: FloatArray, replaced: BoolArray) -> F
 
 def _folded(name: str) -> str:
     """The name of a class in small letters, without blanks, in Unicode NFKC; a whole number without a fraction."""
-    text = "".join(unicodedata.normalize("NFKC", name).casefold().split())
-    whole = WHOLE.fullmatch(text)
-    return whole[1] if whole else text
+    return _as_whole("".join(unicodedata.normalize("NFKC", name).casefold().split()))
+
+
+def _as_whole(name: str) -> str:
+    """A whole number without a fraction; any other name as it is."""
+    whole = WHOLE.fullmatch(name)
+    return whole[1] if whole else name
 
 
 def _times(rows: FloatArray, matrix: FloatArray) -> FloatArray:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
@@ -27,9 +24,6 @@ READ = ("id", "label", "group", *PAIR)
 
 #: What to do about labels that are text.
 OF_TEXT = ", write yes and no as 1 and 0, or name columns of class probabilities with `classes` if labels are classes"
-
-#: A whole number as programs write it that know gaps.
-FLOAT = re.compile(r"(-?\d+)\.0+")
 
 
 def read_labels(
@@ -62,7 +56,7 @@ def read_labels(
         with rows_as((noun, first + kept)):
             if classes:
                 demand_visible(f"Column {file.theirs['label']!r} of {path}", labels[kept])
-                return ClassLabels(columns["id"][kept], _names_of(labels[kept], classes), groups)
+                return ClassLabels(columns["id"][kept], labels[kept], groups)
             return RankLabels(columns["id"][kept], labels[kept], groups)
     if {*PAIR} <= columns.keys():
         if "group" in columns:
@@ -77,11 +71,3 @@ def read_labels(
         f"{path} has the columns {known}, but {expected}, or better and worse, were expected; rename them, "
         "or name them with `id` and `label`."
     )
-
-
-def _names_of(labels: NDArray[Any], classes: Collection[str]) -> NDArray[Any]:
-    """Names as the file has them; a program may have written class 7 as 7.0, because another row has no label."""
-    found = [FLOAT.fullmatch(str(each)) for each in labels.tolist()]
-    if set(classes).isdisjoint(labels.tolist()) and all(found):
-        return np.array([match.group(1) for match in found if match])
-    return labels

@@ -13,6 +13,7 @@ import numpy as np
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.rotation import rotation
+from manifuse.tables.classes import known_as
 from manifuse.tables.observations import Observations
 
 #: Folds of the pairs: a pair is turned as the pairs of the other folds say.
@@ -46,7 +47,7 @@ class Turning:
         main_rows, reference_rows : (p,) array of int
             The pairs.
         """
-        names = [None if each.classes is None else {*each.classes.names} for each in (main, table)]
+        names = [None if each.classes is None else {*known_as(each.classes.names)} for each in (main, table)]
         if names[0] == names[1]:
             # Log-ratios do not depend on the order of the classes.
             return None

@@ -87,8 +87,10 @@ def warn_of_lacking_classes(main: Observations, references: Sequence[Observation
                 f"{reference.name} has the class {theirs!r}, and {main.name} has {ours!r}; write them alike if they "
                 "are the same class.",
             )
-        there = {*reference.classes.names, *alike}
-        lacking = [name for name in main.classes.names if name not in there]
+        places = reference.classes.places_of(main.classes.names)
+        lacking = [
+            name for name, place in zip(main.classes.names, places, strict=True) if place < 0 and name not in alike
+        ]
         if 0 < len(lacking) < len(main.classes):
             shown = first_of(lacking, MOST)
             missing = "is missing" if len(lacking) == 1 else "are missing"
