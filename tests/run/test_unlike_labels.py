@@ -138,3 +138,25 @@ def test_early_and_late_labels_are_told_of_if_rows_follow_in_time(chosen, follow
         assert result.evidence.measured.is_of_rest is not told
         said = [finding["sentence"] for finding in result.to_dict()["findings"]]
         assert any("The gain is that of their time" in each for each in said) is told
+
+
+@pytest.mark.parametrize("chosen, apart", [("near", "closer"), ("ends", "farther"), ("any", None), ("one row", None)])
+def test_ordered_pairs_that_are_not_as_far_apart_as_others_are_told_of(chosen, apart):
+    """Where experts compare rows that a predictor cannot tell apart, it seems worse, and a gain larger."""
+    for seed in range(2):
+        ours, truth, _ = drawn(seed, "any")
+        order, rng = np.argsort(ours.scores), np.random.default_rng(seed)
+        places = rng.permutation(ROWS - 10)[:LABELS]
+        one, other = {
+            "near": (order[places], order[places + 5]),
+            "ends": (order[places % 150], order[ROWS - 1 - places % 140]),
+            "any": np.split(rng.permutation(ROWS)[: 2 * LABELS], 2),
+            "one row": (np.full(LABELS, 3), rng.permutation(ROWS - 10)[:LABELS] + 10),
+        }[chosen]
+        first = truth[one] > truth[other]
+        labels = mf.RankLabels.from_pairs(np.where(first, one, other), np.where(first, other, one))
+        result = mf.refine(ours, [], labels, rng=0)
+        assert result.evidence.measured.apart == apart
+        assert result.evidence.measured.is_of_rest is (apart is None)
+        said = [finding["sentence"] for finding in result.to_dict()["findings"]]
+        assert any("The gain is that of such pairs alone" in each for each in said) is (apart is not None)

@@ -5,23 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.covariance import OF_FEATURES, Covariance
-from manifuse.columns.like_rest import have_means_of_all, parts_of
+from manifuse.columns.like_rest import UNLIKE, have_means_of_all, parts_of
 from manifuse.columns.view import View
+from manifuse.evidence.found import Apart
 from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.rankings import PairedRanking
 from manifuse.evidence.score import Score
-from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
+from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.tables.level import Level
 
 #: At most so many labels of rows teach, or so many ordered pairs, each of which is held out by itself; more would need
 #: too large a matrix, or too much time.
 MOST_TAUGHT, MOST_ORDERED = 2000, 750
 
-#: Rows without a label whose distance to the next label is measured.
-MATCHED = 1000
+#: Rows without a label whose distance to the next label is measured, and rows that differ from each other as usual.
+MATCHED, GAPS = 1000, 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,9 @@ class Labels:
     of_all_times : bool
         Whether the mean place of the labelled rows is that of all rows, but for chance, if rows follow each other in
         time.
+    apart : {"closer", "farther"} or None
+        Of ordered pairs, whether own scores are closer to each other, or farther apart, than those of two rows usually
+        are; None if that could be chance.
     """
 
     score: Score
@@ -51,6 +56,7 @@ class Labels:
     unseen: list[list[IndexArray]]
     like_rest: bool = True
     of_all_times: bool = True
+    apart: Apart | None = None
 
     def only(self, kept: IndexArray) -> Labels:
         """Return some observations (k,), put into folds anew."""
@@ -85,6 +91,22 @@ def are_of_all_times(rows: int, labelled: IndexArray) -> bool:
     """Whether the labelled ones of so many rows, which follow each other in time, are neither early nor late ones."""
     places = np.arange(rows)
     return have_means_of_all([(places[:, None].astype(np.float64), np.isin(places, labelled))])
+
+
+def apart_of(own: FloatArray, score: Score) -> Apart | None:
+    """How far apart the own scores (n, 1) of ordered pairs are, by those of any two rows; see `Labels`."""
+    if not isinstance(score, PairedRanking):
+        return None
+    better, worse = np.split(own[score.rows, 0], 2)
+    gaps, usual = np.abs(better - worse), np.sort(pdist(np.sort(own, axis=0)[thinned(len(own), GAPS)]))
+    # Of the usual gaps, the share that is smaller, where equal ones count one half.
+    smaller = sum(np.searchsorted(usual, gaps, side) for side in ("left", "right")) / (2.0 * len(usual))
+    # Pairs that share rows tell less than as many that do not.
+    pairs = 2.0 * len(gaps) ** 2 / np.sum(np.unique(score.rows, return_counts=True)[1] ** 2.0)
+    away = float(np.mean(smaller) - 0.5) * np.sqrt(12.0 * pairs)
+    if abs(away) <= UNLIKE:
+        return None
+    return "closer" if away < 0 else "farther"
 
 
 def distances_of(

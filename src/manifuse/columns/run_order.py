@@ -11,7 +11,7 @@ from manifuse.columns.column import FittedViews
 from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
-from manifuse.columns.held_labels import Labels, are_of_all_times, distances_of, is_like_rest, most_taught
+from manifuse.columns.held_labels import Labels, apart_of, are_of_all_times, distances_of, is_like_rest, most_taught
 from manifuse.columns.imputed import impute
 from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
@@ -160,7 +160,8 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
     blocks, held = blocks_of(given, score, rows)
     folds, unseen = score.hold_out(blocks, held, rng, 1 if one_trial else TRIALS)
     of_all_times = held is not Held.BY_RUN or are_of_all_times(len(rows), score.rows)
-    return Labels(score, blocks, folds, unseen, is_like_rest(rows, score.rows), of_all_times)
+    like_rest, apart = is_like_rest(rows, score.rows), apart_of(rows["own"], score)
+    return Labels(score, blocks, folds, unseen, like_rest, of_all_times, apart)
 
 
 def blocks_of(given: RunInputs, score: Score, rows: View) -> tuple[IndexArray, Held]:

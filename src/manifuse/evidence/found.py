@@ -14,6 +14,9 @@ from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saveable
 
+#: How far apart the own scores of ordered pairs are, by those of two rows as they usually are.
+Apart = Literal["closer", "farther"]
+
 
 @dataclass(frozen=True)
 class Measurement(Saveable):
@@ -62,6 +65,8 @@ class Measurement(Saveable):
         Whether the labelled rows are like the rest; see `Labels`.
     of_all_times : bool
         Whether they are from all times, if rows follow each other in time; see `Labels`.
+    apart : {"closer", "farther"} or None
+        How ordered pairs differ from other pairs of rows; see `Labels`.
     """
 
     accuracy: Accuracy
@@ -81,11 +86,12 @@ class Measurement(Saveable):
     uneven: float = 0.0
     like_rest: bool = True
     of_all_times: bool = True
+    apart: Apart | None = None
 
     @property
     def is_of_rest(self) -> bool:
         """Whether what was measured holds for the other rows, as far as features, scores and places tell."""
-        return self.like_rest and self.of_all_times
+        return self.like_rest and self.of_all_times and self.apart is None
 
     @property
     def log_loss(self) -> Accuracy | None:

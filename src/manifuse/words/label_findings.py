@@ -116,6 +116,10 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
     if not measured.of_all_times:
         said = "Neighbouring rows are alike, as rows in time are, and the labels are mostly of early or of late rows."
         yield Finding("times", False, f"{said} The gain is that of their time, and may differ in the rest.", "labels")
+    if measured.apart is not None:
+        how = "closer to each other" if measured.apart == "closer" else "farther apart"
+        said = f"The own scores of the ordered pairs are {how} than those of two rows usually are."
+        yield Finding("apart", False, f"{said} The gain is that of such pairs alone.", "labels")
     if measured.by_class is not None and (missing := measured.by_class.untaught):
         which, them = ("class", "it") if len(missing) == 1 else ("classes", "them")
         said = f"No label is of the {which} {named(missing)}, so labels teach nothing of {them}."
