@@ -28,7 +28,7 @@ from manifuse.tables.level import Level
 
 
 def worths_by_labels(
-    given: RunInputs, found: RunOutputs, honest: HeldOutScores
+    given: RunInputs, found: RunOutputs, held_out: HeldOutScores
 ) -> tuple[Mapping[int, Gain], Gain | None]:
     """What is lost without each reference, by its number, and without all of them."""
     numbers = tuple(given.taking_part)
@@ -37,10 +37,10 @@ def worths_by_labels(
     count = len(found.labels.score.observations())
     labels = found.labels if count <= DECIDING else found.labels.only(drawn(count, DECIDING))
     everything = tuple(range(len(numbers)))
-    whole = honest.scored.in_units(_taught_by(found, labels, everything))
+    whole = held_out.scored.in_units(_taught_by(found, labels, everything))
 
     def loss(kept: Sequence[int]) -> Gain:
-        return labels.score.gain(honest.scored.in_units(_taught_by(found, labels, kept)), whole, labels.folds)
+        return labels.score.gain(held_out.scored.in_units(_taught_by(found, labels, kept)), whole, labels.folds)
 
     trials = found.known.trials["taught"] if labels is found.labels else _taught_by(found, labels, everything)
     # Both are calibrated without the labels of a fold, because each has a calibration of its own.

@@ -56,14 +56,14 @@ def standard_errors(variances: FloatArray, scale: float) -> FloatArray:
         return np.minimum(scale * np.sqrt(np.maximum(variances, LEAST_VARIANCE)), LARGEST_ERROR)
 
 
-def unevenness_of(honest: FloatArray, variances: FloatArray, score: Score) -> float:
+def unevenness_of(held_out: FloatArray, variances: FloatArray, score: Score) -> float:
     """Rank correlation of refined scores with how far targets are from them, in standard errors; 0 unless it is clear.
 
     Parameters are as of `error_scale_of`. It is 0 if the labels are no values in units.
     """
     if not isinstance(score, SquaredError) or score.is_of_few:
         return 0.0
-    scores, root = honest.mean(axis=0), np.sqrt(np.maximum(variances, LEAST_VARIANCE).mean(axis=0))
+    scores, root = held_out.mean(axis=0), np.sqrt(np.maximum(variances, LEAST_VARIANCE).mean(axis=0))
     misses = np.abs(scores - score.truth) / root
     if is_constant(np.column_stack([scores, misses])).any():
         return 0.0
@@ -71,12 +71,12 @@ def unevenness_of(honest: FloatArray, variances: FloatArray, score: Score) -> fl
     return found if abs(found) > UNEVEN / np.sqrt(len(scores) - 1.0) else 0.0
 
 
-def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, folds: Folds) -> float:
+def error_scale_of(held_out: FloatArray, variances: FloatArray, score: Score, folds: Folds) -> float:
     """Scale of standard errors with which the labelled rows come out as often as they should.
 
     Parameters
     ----------
-    honest, variances : (r, l) array
+    held_out, variances : (r, l) array
         Refined scores of the labelled rows and variances of truths about the lesson, held out in r trials.
     score : Score
     folds : Folds
@@ -84,16 +84,16 @@ def error_scale_of(honest: FloatArray, variances: FloatArray, score: Score, fold
     """
     variances, count = np.maximum(variances, LEAST_VARIANCE), folds.block_count
     if isinstance(score, SquaredError):
-        misses = np.abs(honest - score.truth) / np.sqrt(variances)
+        misses = np.abs(held_out - score.truth) / np.sqrt(variances)
         # Each of the blocks, and one more, is equally often the one that misses most (conformal prediction).
         return float(np.quantile(misses, min(0.9 * (count + 1) / count, 1.0))) / NINETY
     better, worse = score.ordered_pairs(MOST_ORDERED)
     trial, pair = np.nonzero(folds.numbers[:, better] == folds.numbers[:, worse])
     better, worse = better[pair], worse[pair]
     # In units of a power of two, so that sums of huge scores stay in range.
-    largest = float(np.exp2(np.floor(np.log2(np.abs(honest).max() or 1.0))))
-    honest = honest / largest
-    differences = honest[trial, better] - honest[trial, worse]
+    largest = float(np.exp2(np.floor(np.log2(np.abs(held_out).max() or 1.0))))
+    held_out = held_out / largest
+    differences = held_out[trial, better] - held_out[trial, worse]
     spread = np.sqrt(variances[trial, better] + variances[trial, worse])
     unit = float(np.abs(differences).mean() / spread.mean()) if len(differences) else 0.0
     unit = unit or 1.0

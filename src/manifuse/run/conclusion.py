@@ -38,10 +38,10 @@ def conclude(prepared: PreparedRun) -> tuple[Evidence, Course, FittedModel]:
     """Let every column of a prepared problem follow, and judge what comes of it."""
     given, problem = prepared.given, prepared.given.problem
     found = refine_columns(given)
-    honest = _honest(given, found)
-    verdict, scored, measured = _judged(prepared, found, honest)
+    held_out = _held_out_scores(given, found)
+    verdict, scored, measured = _judged(prepared, found, held_out)
     fitted_model = FittedModel.of(problem.main, given.bridges.graph, found, scored)
-    each, worth = worths_of(given, found, honest)
+    each, worth = worths_of(given, found, held_out)
     expected, refined = found.columns.expected, fitted_model.fitted
     evidence = Evidence(
         name=problem.main.name,
@@ -59,7 +59,7 @@ def conclude(prepared: PreparedRun) -> tuple[Evidence, Course, FittedModel]:
     return evidence, Course.of(prepared, found), fitted_model
 
 
-def _honest(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:
+def _held_out_scores(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:
     """What was found at labelled rows that were held out; None without labels."""
     if found.labels is None:
         return None
@@ -69,13 +69,13 @@ def _honest(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:
 
 
 def _judged(
-    prepared: PreparedRun, found: RunOutputs, honest: HeldOutScores | None
+    prepared: PreparedRun, found: RunOutputs, held_out: HeldOutScores | None
 ) -> tuple[Verdict, Scoring, Measurement | None]:
     """Decide how far what was found is taken, and measure what comes of it."""
     given, scored = prepared.given, Scoring(prepared.given.problem.units, None, 1.0, None)
     at_pairs, gain = None, None
-    if honest is not None:
-        scored, gain, at_pairs = honest.scored, honest.gain, _gain_at_pairs(given, found, honest)
+    if held_out is not None:
+        scored, gain, at_pairs = held_out.scored, held_out.gain, _gain_at_pairs(given, found, held_out)
     safeguarded, turned = prepared.method.safeguarded, _is_turned(given, found, scored)
     # Where what was learned turns all around, no row follows, and scores in other units are only brought into units.
     pairs_follow = _pairs_follow(found, at_pairs) and not (safeguarded and turned)
@@ -88,13 +88,13 @@ def _judged(
         fallback=_fallback(scored, given, turned=turned),
     )
     scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
-    if honest is None:
+    if held_out is None:
         return verdict, scored, None
-    made, measured = _taken(given, found, verdict, honest, scored, at_pairs)
+    made, measured = _taken(given, found, verdict, held_out, scored, at_pairs)
     if 0 < verdict.certainty < 1 and measured.gain.is_loss:
         # Between what is known and what was found, scores can be worse than both.
         verdict = replace(verdict, certainty=1.0)
-        made, measured = _taken(given, found, verdict, honest, replace(scored, certainty=1.0), at_pairs)
+        made, measured = _taken(given, found, verdict, held_out, replace(scored, certainty=1.0), at_pairs)
     return verdict, made, measured
 
 
@@ -102,13 +102,13 @@ def _taken(
     given: RunInputs,
     found: RunOutputs,
     verdict: Verdict,
-    honest: HeldOutScores,
+    held_out: HeldOutScores,
     scored: Scoring,
     at_pairs: Gain | None,
 ) -> tuple[Scoring, Measurement]:
     """Calibrate what is taken of what was found, and measure it."""
-    scored, refined, risk = _calibrated(found, honest, scored, given.problem.main)
-    measured = _measured(given, found, honest, refined, at_pairs, verdict)
+    scored, refined, risk = _calibrated(found, held_out, scored, given.problem.main)
+    measured = _measured(given, found, held_out, refined, at_pairs, verdict)
     calibrated = verdict.accepted and scored.own_scale != 1.0 and not measured.in_other_units
     return scored, replace(measured, risk=risk if verdict.accepted else None, calibrated=calibrated)
 
@@ -125,10 +125,10 @@ def _in_other_units(scored: Scoring, given: RunInputs) -> bool:
     return given.score is not None and given.score.measure == "rmse" and scored.own_scale != 1.0
 
 
-def _gain_at_pairs(given: RunInputs, found: RunOutputs, honest: HeldOutScores) -> Gain | None:
+def _gain_at_pairs(given: RunInputs, found: RunOutputs, held_out: HeldOutScores) -> Gain | None:
     """What following references in full gains at labelled rows that they know themselves; None if labels are few."""
-    known, scored = found.known, honest.scored
-    score = honest.labels.score.only(np.flatnonzero(known.fitted["pairs"][honest.labels.score.rows]))
+    known, scored = found.known, held_out.scored
+    score = held_out.labels.score.only(np.flatnonzero(known.fitted["pairs"][held_out.labels.score.rows]))
     if score is None:
         return None
     own = scored.own_offset + scored.own_scale * given.problem.main.scores[score.rows]
@@ -161,7 +161,7 @@ def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
 
 
 def _calibrated(
-    found: RunOutputs, honest: HeldOutScores, scored: Scoring, main: Observations
+    found: RunOutputs, held_out: HeldOutScores, scored: Scoring, main: Observations
 ) -> tuple[Scoring, FloatArray, tuple[Accuracy, Gain] | None]:
     """Calibrate risks and standard errors by refined scores of held-out labelled rows.
 
@@ -173,11 +173,11 @@ def _calibrated(
     risk : pair of Accuracy and Gain, or None
         The log loss of risks before and after, and the gain.
     """
-    score, folds = honest.labels.score, honest.labels.folds
+    score, folds = held_out.labels.score, held_out.labels.folds
     own = main.scores[score.rows]
-    refined, risk, risks = scored.between(honest.own, honest.values), None, risks_of(score, main.scale)
+    refined, risk, risks = scored.between(held_out.own, held_out.values), None, risks_of(score, main.scale)
     # Where labels refuse, what was refused is measured.
-    measured = refined if scored.certainty > 0 else honest.values
+    measured = refined if scored.certainty > 0 else held_out.values
     if risks is not None:
         log_odds = refined[..., None]
         (offset, slope), judged = calibrate(log_odds, risks, folds)
@@ -187,7 +187,7 @@ def _calibrated(
         risk = Accuracy("log_loss", before, gain.reached_from(before)), gain
     # With few values scores may have stayed in their own units, and these errors are in those of the labels.
     # Probabilities of classes say themselves how sure they are.
-    if not isinstance(score, LogLoss) and not (score.measure == "rmse" and honest.gain.is_of_few):
+    if not isinstance(score, LogLoss) and not (score.measure == "rmse" and held_out.gain.is_of_few):
         scored = replace(scored, error_scale=error_scale_of(measured, found.known.trials["variance"], score, folds))
     return scored, measured, risk
 
@@ -195,18 +195,18 @@ def _calibrated(
 def _measured(
     given: RunInputs,
     found: RunOutputs,
-    honest: HeldOutScores,
+    held_out: HeldOutScores,
     refined: FloatArray,
     at_pairs: Gain | None,
     verdict: Verdict,
 ) -> Measurement:
     """What labels measure, by refined scores of held-out labelled rows, taken or not."""
-    score, labels = given.score, honest.labels
+    score, labels = given.score, held_out.labels
     assert score is not None, "there are labels"
     taught = labels.score
-    own = honest.own if score.measure == "rmse" else given.problem.main.scores[taught.rows]
+    own = held_out.own if score.measure == "rmse" else given.problem.main.scores[taught.rows]
     # What is not taken is compared with what stays: of classes, with own probabilities that may be calibrated.
-    there = own if verdict.takes_what_was_found or not verdict.accepted else honest.own
+    there = own if verdict.takes_what_was_found or not verdict.accepted else held_out.own
     gain = taught.gain(there, refined, labels.folds)
 
     def change(measure: Measure, before: float, stays: float, gained: Gain) -> Accuracy:
@@ -223,7 +223,7 @@ def _measured(
         at_pairs=at_pairs,
         as_if_unknown=not found.known.fitted.known[taught.rows][:, found.columns.references.usual].any(),
         uncalibrated=_why_uncalibrated(given.problem.main, score),
-        in_other_units=_in_other_units(honest.scored, given),
+        in_other_units=_in_other_units(held_out.scored, given),
         averaged=_averaged(given, found, labels, there, refined),
         uneven=unevenness_of(refined, found.known.trials["variance"], taught),
         like_rest=labels.like_rest,

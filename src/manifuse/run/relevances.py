@@ -21,11 +21,11 @@ from manifuse.tables.problem import Reference
 
 
 def worths_of(
-    given: RunInputs, found: RunOutputs, honest: HeldOutScores | None
+    given: RunInputs, found: RunOutputs, held_out: HeldOutScores | None
 ) -> tuple[Mapping[int, Gain], Gain | None]:
     """What references are worth: by labels, or by what the references say of each other."""
-    if honest is not None:
-        return worths_by_labels(given, found, honest)
+    if held_out is not None:
+        return worths_by_labels(given, found, held_out)
     asked = found.agreement
     each = {
         number: Gain(float(worth), float(error), len(reference.main_rows), "correlation")
