@@ -772,8 +772,9 @@ def test_names_of_classes_that_look_like_others_are_refused(name):
         mf.Observations([[0.5, 0.5]], ids=["a"], classes=["ash", name])
 
 
-def test_classes_that_one_side_wrote_as_floats_are_the_same_classes():
-    whole, floats = (tuple(f"{number}{end}" for number in (1, 2, 10, 3)) for end in ("", ".0"))
+@pytest.mark.parametrize("last", ["3", "other", "1-b"])
+def test_classes_that_one_side_wrote_as_floats_are_the_same_classes(last):
+    whole, floats = ((*(f"{number}{end}" for number in (1, 2, 10)), last) for end in ("", ".0"))
     main, others, known, _, _ = draw(1, labels=60, names=whole)
     wrote = [mf.Observations(each.came, each.table, ids=each.keys, classes=floats, name=each.name) for each in others]
     expected, found = (mf.refine(main, each, known, rng=0) for each in (others, wrote))
@@ -790,3 +791,4 @@ def test_a_class_that_has_a_namesake_of_its_own_is_not_another():
     classes = Classes(("1", "1.0", "2"))
     assert classes.places_of(["1", "1.0", "2", "2.0", "1.00"]).tolist() == [0, 1, 2, 2, 0]
     assert Classes(("1", "x")).places_of(["1.0", "x.0"]).tolist() == [0, -1]
+    assert Classes(("1.0", "x")).places_of(["1", "x", "True"]).tolist() == [0, 1, -1]

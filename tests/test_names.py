@@ -10,6 +10,7 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 
 import manifuse as mf
 from manifuse.errors import ManifuseWarning
+from manifuse.tables.classes import Classes
 from manifuse.tables.feature_names import warn_of_names
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.user_tables import FrameColumns
@@ -53,8 +54,9 @@ def test_names_of_classes_in_a_file_are_its_text(names, tmp_path):
 def test_a_program_may_write_whole_numbers_as_floats_because_a_label_lacks(tmp_path):
     path = tmp_path / "known.csv"
     path.write_text("id,label\na,7.0\nb,8.0\nc,\n")
-    assert read_labels(path, classes=("7", "8", "9")).names.tolist() == ["7", "8"]
-    assert read_labels(path, classes=("7.0", "8.0")).names.tolist() == ["7.0", "8.0"]
+    labels = read_labels(path, classes=("7", "8", "9"))
+    for names in (("7", "8", "9"), ("7.0", "8.0")):
+        assert Classes(names).places_of(labels.names).tolist() == [0, 1]
 
 
 @pytest.mark.filterwarnings("ignore:The scores of .* are in .0, 1.:manifuse.ManifuseWarning")

@@ -86,7 +86,7 @@ class Classes(Saveable):
 
         They follow the names in their order, so that the order of the columns does not matter.
         """
-        places = np.argsort(np.argsort(self.names))
+        places = np.argsort(np.argsort(known_as(self.names)))
         return np.asarray(-np.sqrt(2.0) * helmert(len(self)).T[places])
 
     def log_ratios(self, logarithms: FloatArray) -> FloatArray:
@@ -150,12 +150,12 @@ class Classes(Saveable):
 
 
 def known_as(names: Collection[str]) -> tuple[str, ...]:
-    """Names by which classes are known in other tables: as they came, or without fractions if all are whole numbers.
+    """Names by which classes are known in other tables: whole numbers without a fraction, if all stay different.
 
     Programs write names of columns from floats, and numbers of a truth become text without a fraction.
     """
     wholes = tuple(map(_as_whole, names))
-    return wholes if all(map(WHOLE.fullmatch, names)) and len({*wholes}) == len(wholes) else tuple(names)
+    return wholes if len({*wholes}) == len(wholes) else tuple(names)
 
 
 def replace_classes(had: FloatArray, said: FloatArray, replaced: BoolArray) -> FloatArray:
