@@ -202,13 +202,30 @@ def test_cells_find_nearly_what_exact_search_finds(monkeypatch, rng):
     exact, cells = [], []
     for found, least in ((exact, 10_000), (cells, 5_000)):
         monkeypatch.setattr(index_module, "IN_CELLS", least)
-        found += Index.of(table, standardised=True, name="it").nearest(later, 10)
+        found += Index.of(table, np.arange(6000), standardised=True, name="it").nearest(later, 10)
     shared = [np.isin(one, other).mean() for one, other in zip(exact[1], cells[1], strict=True)]
     assert 0.9 < np.mean(shared) < 1.0
     scaled = [(rows - table.mean(0)) / table.std(0) for rows in (table, later)]
     by_hand = np.sum((scaled[0][cells[1]] - scaled[1][:, None]) ** 2, axis=2)
     np.testing.assert_allclose(cells[0], by_hand)
     assert (np.diff(cells[0], axis=1) >= 0).all()
+
+
+@pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
+def test_cells_do_not_depend_on_the_order_of_the_fitted_rows(monkeypatch):
+    """These later rows lie between cells; by the order in which rows came, they differed by 0.003."""
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(index_module, "IN_CELLS", 1000)
+    case, rng, names = draw(1, rows=1500), np.random.default_rng(1), list("abcdef")
+    main = case.main
+    points, scores = rng.standard_normal((300, 6)) * main.table.std(axis=0), rng.permutation(main.scores)[:300]
+    later = mf.Observations(scores, points, ids=[f"later {row}" for row in range(300)], feature_names=names)
+
+    def applied(rows):
+        ours = mf.Observations(main.scores[rows], main.table[rows], ids=main.keys[rows], feature_names=names)
+        return mf.refine(ours, case.references, case.labels(), rng=0).apply(later)
+
+    np.testing.assert_allclose(applied(rng.permutation(1500)), applied(np.arange(1500)), rtol=0, atol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")

@@ -72,7 +72,7 @@ def test_neighbours_of_another_graph_save_searches_and_change_nothing(rows, rng)
     fitted = table(features)
     scales = np.repeat([1.0, 3.0, 30.0], 300)[:, None]
     later = rng.standard_normal((900, 3)) * scales * units
-    index = Index.of(features, standardised=False, name="fitted")
+    index = Index.of(features, np.arange(rows), standardised=False, name="fitted")
     joining = Joining(5, False, np.ones(rows))
     edges = Edges.of(later, index, joining)
     found = Familiarity.of(fitted)

@@ -44,8 +44,10 @@ class Index:
     find: Callable[[FloatArray, int], IndexArray]
 
     @classmethod
-    def of(cls, table: FloatArray, *, standardised: bool, name: str) -> Self:
+    def of(cls, table: FloatArray, order: IndexArray, *, standardised: bool, name: str) -> Self:
         """Index a table (n, d) of features.
+
+        Cells are made of the rows in an ``order`` (n,) that does not depend on how they came.
 
         Raises
         ------
@@ -55,7 +57,7 @@ class Index:
         scaling = Scaling.of(table, standardised=standardised, name=name)
         rows = scaling.apply(table)
         in_cells = len(rows) >= IN_CELLS and find_spec("faiss") is not None
-        return cls(scaling, rows, _in_cells(rows) if in_cells else _exactly(rows))
+        return cls(scaling, rows, _in_cells(rows, order) if in_cells else _exactly(rows))
 
     def nearest(self, features: FloatArray, count: int) -> tuple[FloatArray, IndexArray]:
         """Find the nearest rows of the table.
@@ -92,12 +94,12 @@ def _exactly(rows: FloatArray) -> Callable[[FloatArray, int], IndexArray]:
     return lambda scaled, count: np.asarray(search.kneighbors(scaled, count, return_distance=False))
 
 
-def _in_cells(rows: FloatArray) -> Callable[[FloatArray, int], IndexArray]:
+def _in_cells(rows: FloatArray, order: IndexArray) -> Callable[[FloatArray, int], IndexArray]:
     # In single precision squares are in range up to 1e18; rows that far from all others have no true neighbour.
     largest = float(np.abs(rows).max())
 
     def narrow(scaled: FloatArray) -> FloatArray:
         return np.asarray(np.clip(scaled / largest, -1e9, 1e9), dtype=np.float32)
 
-    index, _ = cells_of(narrow(rows), MEASURED, faiss=import_module("faiss"), rng=np.random.default_rng(0))
-    return lambda scaled, count: nearest_in_cells(index, narrow(scaled), count)
+    index, _ = cells_of(narrow(rows[order]), MEASURED, faiss=import_module("faiss"), rng=np.random.default_rng(0))
+    return lambda scaled, count: order[nearest_in_cells(index, narrow(scaled), count)]

@@ -17,7 +17,7 @@ from manifuse.grid import figures
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.tables.drawing_order import places_of
+from manifuse.tables.drawing_order import order_of, places_of
 from manifuse.tables.feature_names import columns_said
 from manifuse.tables.observations import Observations
 
@@ -50,6 +50,13 @@ FEW_VALUES = 60
 AGAINST, SIMILAR = 0.3, 5
 
 
+def index_of(main: Observations, *, standardised: bool) -> Index:
+    """Index the features of fitted rows, in an order that does not depend on how they came."""
+    assert main.table is not None, "it has features"
+    order = order_of(main, np.arange(len(main)))
+    return Index.of(main.table, order, standardised=standardised, name=main.name)
+
+
 @dataclass(frozen=True, eq=False)
 class Familiarity:
     """Where the fitted rows are, so that later rows can be compared with them.
@@ -78,7 +85,7 @@ class Familiarity:
         if table is None or not means_and_deviations(table)[1].any():
             return None
         if index is None or not index.scaling.standardised:
-            index = Index.of(table, standardised=True, name=main.name)
+            index = index_of(main, standardised=True)
         measured = table[drawn_by_place(places_of(main), np.arange(len(table)), SPREAD_ROWS, np.random.default_rng(0))]
         nearest = np.sqrt(index.nearest(measured, 2)[0][:, 1])
         # Where most rows have a double, nearest distances are 0; then half of the root mean square distance is near.

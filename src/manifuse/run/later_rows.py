@@ -22,7 +22,7 @@ from manifuse.evidence.class_score import RISK
 from manifuse.evidence.intervals import LARGEST_ERROR
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.machine import threads
-from manifuse.run.familiarity import FEWEST_ROWS, SPREAD_ROWS, Familiarity, warn_of_reference
+from manifuse.run.familiarity import FEWEST_ROWS, SPREAD_ROWS, Familiarity, index_of, warn_of_reference
 from manifuse.run.ranks import Fallback, alone_of
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
@@ -151,7 +151,7 @@ class LaterRows:
         """Of the fitted rows, as their graph compares them; None if no column needs it."""
         if self.joining is None or self.main.table is None:
             return None
-        return Index.of(self.main.table, standardised=self.joining.standardised, name=self.main.name)
+        return index_of(self.main, standardised=self.joining.standardised)
 
     @cached_property
     def _common(self) -> tuple[Columns, Scoring, float]:
