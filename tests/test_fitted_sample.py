@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_info
 import manifuse as mf
 from manifuse.backends import index as index_module
 from manifuse.backends.index import Index
+from manifuse.backends.neighbours import Order
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.run import later_rows
 from manifuse.tables import sampling
@@ -202,7 +203,7 @@ def test_cells_find_nearly_what_exact_search_finds(monkeypatch, rng):
     exact, cells = [], []
     for found, least in ((exact, 10_000), (cells, 5_000)):
         monkeypatch.setattr(index_module, "IN_CELLS", least)
-        found += Index.of(table, np.arange(6000), standardised=True, name="it").nearest(later, 10)
+        found += Index.of(table, Order(np.arange(6000), np.arange(8)), standardised=True, name="it").nearest(later, 10)
     shared = [np.isin(one, other).mean() for one, other in zip(exact[1], cells[1], strict=True)]
     assert 0.9 < np.mean(shared) < 1.0
     scaled = [(rows - table.mean(0)) / table.std(0) for rows in (table, later)]

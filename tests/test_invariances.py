@@ -50,6 +50,29 @@ def test_powers_of_two_change_no_bit(case, plain, of_main, of_reference, of_scor
     assert np.isfinite(found.apply(later)).all()
 
 
+def test_the_order_of_rows_and_columns_changes_nothing_where_distances_are_tied(rng):
+    """Whole numbers of four values: hundreds of rows are equally far from a row."""
+    features, names = rng.integers(0, 4, (360, 6)).astype(float), np.array(list("abcdef"))
+    truth = features[:, 0] - np.abs(features[:, 1] - 2) + rng.standard_normal(360)
+    scores, ids = truth + 1.5 * rng.standard_normal(360), np.array([f"row {row}" for row in range(360)])
+    common = [rng.choice(300, 80, replace=False) for _ in range(2)]
+    others = [
+        mf.Observations(truth[rows] + rng.standard_normal(80), ids=ids[rows], name=str(number))
+        for number, rows in enumerate(common)
+    ]
+    later = mf.Observations(scores[300:], features[300:], ids=ids[300:], feature_names=names)
+    labels = mf.RankLabels(ids[:60], truth[:60])
+    found = []
+    for rows, columns in ((np.arange(300), np.arange(6)), (rng.permutation(300), rng.permutation(6))):
+        main = mf.Observations(
+            scores[rows], features[rows][:, columns], ids=ids[rows], feature_names=names[columns], name="main"
+        )
+        result = mf.refine(main, others, labels, rng=0)
+        assert result.fitted_model.joining is not None
+        found.append(np.append(result.scores[np.argsort(rows)], result.apply(later)))
+    np.testing.assert_allclose(found[0], found[1], atol=1e-5)
+
+
 @pytest.mark.parametrize("exponent", [-960, -500, 500, 960])
 @pytest.mark.parametrize("method", METHODS)
 def test_powers_of_two_of_the_main_scores_come_back(case, plain, exponent, method):

@@ -10,6 +10,7 @@ from manifuse.backends.neighbours import Query
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.own import SCALE, SURE, Smoothed, sureness
 from manifuse.columns.view import Level, View
+from manifuse.diffusion.setup import search_order
 from manifuse.kernels.sphere import standardise
 from manifuse.run.preparation import MOST_WORK
 from manifuse.tables.classes import Classes
@@ -35,7 +36,7 @@ def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng)
     weights /= np.sqrt(weights.sum() * graph.degrees(fitted, SCALE)[near])
     wanted = (own + 10.0 * weights @ smoothed[near]) / (1.0 + 10.0 * weights @ constant[near])
     averages = smoothed / constant
-    index = Index.of(main.table, np.arange(60), standardised=True, name="main")
+    index = Index.of(main.table, search_order(main), standardised=True, name="main")
     edges = Edges.of(features[None], index, Joining.of(graph))
     rows = View(features[None], {"own": np.array([[own]])}, np.empty((1, 0)), edges)
     assert column.at(rows)[0, 0] == pytest.approx((wanted - averages.mean()) / averages.std(), abs=1e-6)

@@ -11,6 +11,7 @@ from tests.problems import draw, remade, smooth_truth
 import manifuse as mf
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
+from manifuse.diffusion.setup import search_order
 from manifuse.run.changed_rows import changed_rows, warn_of_units
 from manifuse.run.familiarity import Familiarity, exchanged
 from manifuse.run.ranks import alone_of
@@ -72,7 +73,7 @@ def test_neighbours_of_another_graph_save_searches_and_change_nothing(rows, rng)
     fitted = table(features)
     scales = np.repeat([1.0, 3.0, 30.0], 300)[:, None]
     later = rng.standard_normal((900, 3)) * scales * units
-    index = Index.of(features, np.arange(rows), standardised=False, name="fitted")
+    index = Index.of(features, search_order(fitted), standardised=False, name="fitted")
     joining = Joining(5, False, np.ones(rows))
     edges = Edges.of(later, index, joining)
     found = Familiarity.of(fitted)

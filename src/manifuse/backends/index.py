@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from manifuse.backends.neighbours import Scaling
+from manifuse.backends.neighbours import Order, Scaling
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import cells_of, nearest_in_cells
 
@@ -33,31 +33,37 @@ class Index:
     ----------
     scaling : Scaling
         Of the table's features.
+    order : Order
+        In which the table is searched.
     rows : (n, d) array
-        The rows, scaled.
+        The features in that order, scaled.
     find : callable
-        Takes scaled rows (q, d) and a count; returns the numbers of their nearest rows, (q, count).
+        Takes scaled rows (q, d) and a count; returns the places of their nearest rows, (q, count).
     """
 
     scaling: Scaling
+    order: Order
     rows: FloatArray
     find: Callable[[FloatArray, int], IndexArray]
 
     @classmethod
-    def of(cls, table: FloatArray, order: IndexArray, *, standardised: bool, name: str) -> Self:
-        """Index a table (n, d) of features.
-
-        Cells are made of the rows in an ``order`` (n,) that does not depend on how they came.
+    def of(cls, table: FloatArray, order: Order, *, standardised: bool, name: str) -> Self:
+        """Index a table (n, d) of features. Its order decides which rows are found where several are equally near.
 
         Raises
         ------
         InputError
             If all rows are the same point, or sums leave the range of numbers.
         """
+        table = table[order.rows]
         scaling = Scaling.of(table, standardised=standardised, name=name)
-        rows = scaling.apply(table)
+        rows = scaling.apply(table)[:, order.columns]
         in_cells = len(rows) >= IN_CELLS and find_spec("faiss") is not None
-        return cls(scaling, rows, _in_cells(rows, order) if in_cells else _exactly(rows))
+        return cls(scaling, order, rows, _in_cells(rows) if in_cells else _exactly(rows))
+
+    def column(self, number: int) -> FloatArray:
+        """One column of the table, scaled (n,)."""
+        return np.asarray(self.rows[:, int(np.flatnonzero(self.order.columns == number)[0])])
 
     def nearest(self, features: FloatArray, count: int) -> tuple[FloatArray, IndexArray]:
         """Find the nearest rows of the table.
@@ -74,11 +80,11 @@ class Index:
             Squared distances, from differences in double precision; the smallest first.
         indices : (q, count) array of int
         """
-        scaled = self.scaling.apply(features)
+        scaled = self.scaling.apply(features)[:, self.order.columns]
         indices = self.find(scaled, count)
         squares = self._squares(scaled, indices)
-        order = np.argsort(squares, axis=1, kind="stable")
-        return np.take_along_axis(squares, order, 1), np.take_along_axis(indices, order, 1)
+        rising = np.argsort(squares, axis=1, kind="stable")
+        return np.take_along_axis(squares, rising, 1), self.order.rows[np.take_along_axis(indices, rising, 1)]
 
     def _squares(self, scaled: FloatArray, indices: IndexArray) -> FloatArray:
         squares = np.empty(indices.shape)
@@ -94,12 +100,12 @@ def _exactly(rows: FloatArray) -> Callable[[FloatArray, int], IndexArray]:
     return lambda scaled, count: np.asarray(search.kneighbors(scaled, count, return_distance=False))
 
 
-def _in_cells(rows: FloatArray, order: IndexArray) -> Callable[[FloatArray, int], IndexArray]:
+def _in_cells(rows: FloatArray) -> Callable[[FloatArray, int], IndexArray]:
     # In single precision squares are in range up to 1e18; rows that far from all others have no true neighbour.
     largest = float(np.abs(rows).max())
 
     def narrow(scaled: FloatArray) -> FloatArray:
         return np.asarray(np.clip(scaled / largest, -1e9, 1e9), dtype=np.float32)
 
-    index, _ = cells_of(narrow(rows[order]), MEASURED, faiss=import_module("faiss"), rng=np.random.default_rng(0))
-    return lambda scaled, count: order[nearest_in_cells(index, narrow(scaled), count)]
+    index, _ = cells_of(narrow(rows), MEASURED, faiss=import_module("faiss"), rng=np.random.default_rng(0))
+    return lambda scaled, count: nearest_in_cells(index, narrow(scaled), count)

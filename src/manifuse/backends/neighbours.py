@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import means_and_deviations, rescale
 from manifuse.kernels.laplacian import squared_distances
+from manifuse.kernels.rows import inverse_order
 
 Search = Literal["auto", "exact", "approximate"]
 
@@ -20,6 +21,21 @@ LEAST_RECALL = 0.95
 
 #: Scaled features of later rows that are farther than this count as this far, so that their squares stay in range.
 FARTHEST = 1e100
+
+
+class Order(NamedTuple):
+    """An order in which a table is searched. It does not depend on how its rows and columns came.
+
+    Where rows are equally far from a row, it decides which of them are its neighbours.
+
+    Attributes
+    ----------
+    rows : (n,) array of int
+    columns : (d,) array of int
+    """
+
+    rows: IndexArray
+    columns: IndexArray
 
 
 @dataclass(frozen=True)
@@ -122,6 +138,11 @@ class Neighbours:
     distances: FloatArray
     recall: float
     standardised: bool
+
+    def before(self, order: Order) -> Neighbours:
+        """Return them for the table whose rows were brought into an order before they were searched."""
+        places = inverse_order(order.rows)
+        return replace(self, indices=order.rows[self.indices[places]], distances=self.distances[places])
 
 
 def warn_of_recall(recall: float, name: str) -> None:

@@ -56,7 +56,10 @@ def _of_fit(setup: Setup, lessons: float) -> int:
     scalings = 1 if problem.is_large or not problem.bridged else len(choices(algorithm.standardised))
     tables = sum(16 * len(table) * count for table in searched)
     graphs = _of_edges(backend, rows, sum(choices(algorithm.neighbours)))
-    search = max(0 if table.table is None else backend.search_bytes(table.table) for table in searched)
+    # A table is copied, its rows in order, before it is searched.
+    search = max(
+        0 if (each := table.table) is None else each.nbytes + backend.search_bytes(each) for table in searched
+    )
     # Edges as each end names them, then joined.
     building = max(backend.edge_bytes() * (2 + EDGES) * len(table) * count for table in searched)
     sides, used = _of_bridges(setup)

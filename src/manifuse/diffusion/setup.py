@@ -7,12 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from manifuse.backends.backend import Backend
-from manifuse.backends.neighbours import Neighbours, Query
+from manifuse.backends.neighbours import Neighbours, Order, Query
 from manifuse.diffusion.algorithm1 import Algorithm1, choices
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.randomness import Stream, generator
+from manifuse.tables.drawing_order import order_of
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
+
+
+def search_order(table: Observations) -> Order:
+    """The order in which a table with features is searched: rows as they are drawn, columns by their names."""
+    assert table.table is not None, "it has features"
+    columns = np.arange(table.table.shape[1]) if table.feature_names is None else np.argsort(table.feature_names)
+    return Order(order_of(table, np.arange(len(table))), columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +56,10 @@ class Setup:
             Draws the sample on which the recall is measured.
         """
         assert table.table is not None, "tables without a graph were refused"
-        count = max(choices(self.algorithm.neighbours))
-        return self.backend.search(table.table, Query(count, standardised, table.name, self.algorithm.search), rng)
+        order = search_order(table)
+        features = table.table[np.ix_(*order)]
+        query = Query(max(choices(self.algorithm.neighbours)), standardised, table.name, self.algorithm.search)
+        return self.backend.search(features, query, rng).before(order)
 
     def folds(self) -> list[IndexArray]:
         """Put the pairs of every reference into folds of nearly equal size, an array (p,) of fold numbers each."""

@@ -11,13 +11,15 @@ from scipy.spatial.distance import cdist
 
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges
+from manifuse.diffusion.setup import search_order
 from manifuse.errors import warn
 from manifuse.evidence.one_factor import correlation
 from manifuse.grid import figures
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.columns import means_and_deviations
+from manifuse.kernels.rows import inverse_order
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.tables.drawing_order import order_of, places_of
+from manifuse.tables.drawing_order import places_of
 from manifuse.tables.feature_names import columns_said
 from manifuse.tables.observations import Observations
 
@@ -51,10 +53,9 @@ AGAINST, SIMILAR = 0.3, 5
 
 
 def index_of(main: Observations, *, standardised: bool) -> Index:
-    """Index the features of fitted rows, in an order that does not depend on how they came."""
+    """Index the features of fitted rows."""
     assert main.table is not None, "it has features"
-    order = order_of(main, np.arange(len(main)))
-    return Index.of(main.table, order, standardised=standardised, name=main.name)
+    return Index.of(main.table, search_order(main), standardised=standardised, name=main.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,8 @@ class Familiarity:
         # Where most rows have a double, nearest distances are 0; then half of the root mean square distance is near.
         half = float(np.sqrt(np.count_nonzero(index.scaling.deviations) / 2.0))
         reach = max(float(np.quantile(nearest, FAMILIAR_SHARE)), half)
-        return cls(index, reach, np.abs(index.rows).max(axis=0))
+        widest = np.abs(index.rows).max(axis=0)
+        return cls(index, reach, widest[inverse_order(index.order.columns)])
 
     def warn_of_strange(self, new: Observations) -> None:
         """Warn of columns of later rows that are far from the fitted ones.
@@ -113,7 +115,7 @@ class Familiarity:
         if len(strange):
             warn("strange_columns", _of_strange(new, strange, deviations[strange]))
         equal = np.flatnonzero((np.ptp(rows, axis=0) == 0) & (deviations == 0)) if len(rows) >= FEWEST_ROWS else ()
-        filled = [int(column) for column in equal if len(np.unique(self.index.rows[:, column])) > FEW_VALUES]
+        filled = [column for column in map(int, equal) if len(np.unique(self.index.column(column))) > FEW_VALUES]
         if filled:
             warn(
                 "filled_columns",
