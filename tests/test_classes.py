@@ -792,3 +792,22 @@ def test_a_class_that_has_a_namesake_of_its_own_is_not_another():
     assert classes.places_of(["1", "1.0", "2", "2.0", "1.00"]).tolist() == [0, 1, 2, 2, 0]
     assert Classes(("1", "x")).places_of(["1.0", "x.0"]).tolist() == [0, -1]
     assert Classes(("1.0", "x")).places_of(["1", "x", "True"]).tolist() == [0, 1, -1]
+
+
+@pytest.mark.parametrize("kind", ["labels", "classes", "text"])
+def test_classes_come_out_as_numbers_if_a_truth_names_them_so(kind):
+    """A comparison of texts with numbers is false everywhere, and says nothing of it."""
+    names = ("3", "1", "10", "2")
+    main, others, known, truth, _ = draw(1, labels=60, names=names)
+    numbers = truth.astype(int)
+    if kind == "classes":
+        main = mf.Observations(main.came, main.table, ids=main.keys, classes=[3, 1, 10, 2], name="ours")
+    labels = mf.ClassLabels(known.keys, known.names.astype(int)) if kind == "labels" else None
+    result = mf.refine(main, others, labels, rng=0)
+    frame, later = result.to_frame(), result.apply(main.take(np.arange(9)))
+    assert len(later) == 9
+    right = np.mean(result.predicted == numbers)
+    assert right == np.mean(frame["predicted"].to_numpy() == numbers)
+    assert bool(right == 0) is (kind == "text")
+    assert np.mean(result.predicted.astype(str) == truth) > 0.6
+    assert set(frame["original"].to_list()) <= set(names if kind == "text" else [3, 1, 10, 2])

@@ -91,7 +91,7 @@ class Provenance(Saveable):
     classes : str or None
         The expression for the columns of classes that was given.
     has_numbers : bool
-        Whether the truth named classes by numbers.
+        Whether the labels or, without any, the main table named classes by numbers.
     version : str
         Of manifuse.
     date : str
@@ -110,7 +110,7 @@ class Provenance(Saveable):
         others = (InputTable("reference", each.name, len(each)) for each in references)
         taught = () if labels is None else (InputTable("labels", "labels", len(labels)),)
         tables = (InputTable("main", main.name, len(main)), *others, *taught)
-        return cls(tables, has_numbers=_has_numbers(labels))
+        return cls(tables, has_numbers=labels.are_numbers if isinstance(labels, ClassLabels) else main.numbers_classes)
 
     @classmethod
     def of_files(cls, tables: Tables) -> Self:
@@ -127,7 +127,7 @@ class Provenance(Saveable):
             if path is not None:
                 made.append(InputTable(role, path.stem, rows, _files_of(str(path))))
         pattern = expression if isinstance(expression, str) else None
-        return cls(tuple(made), pattern, _has_numbers(tables.labels))
+        return cls(tuple(made), pattern, isinstance(tables.labels, ClassLabels) and tables.labels.are_numbers)
 
     @property
     def main_rows(self) -> int:
@@ -164,11 +164,6 @@ class Provenance(Saveable):
             all_there=True,
         )
         return LaterTable(given, features, () if main.table is None else main.feature_names, columns, tuple(drop))
-
-
-def _has_numbers(labels: Labels | None) -> bool:
-    """Whether a truth names classes by numbers."""
-    return isinstance(labels, ClassLabels) and labels.are_numbers
 
 
 def _files_of(given: str) -> tuple[InputFile, ...]:

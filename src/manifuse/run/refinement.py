@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, fields, replace
 from html import escape
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.columns.refined_scores import RefinedScores, refined_columns
+from manifuse.columns.refined_scores import RefinedScores
 from manifuse.diffusion.joint import Step
 from manifuse.errors import InputError, demand
 from manifuse.evidence.found import Evidence
@@ -25,6 +24,7 @@ from manifuse.run.facts import facts_of, probability_of_order
 from manifuse.run.fitted_model import FittedModel
 from manifuse.run.method import JointDiffusion
 from manifuse.run.provenance import Provenance
+from manifuse.run.truth import columns_as_given
 from manifuse.tables.arranging import demand_alike
 from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.observations import Observations
@@ -101,11 +101,11 @@ class Refinement(Saveable):
         return self.main.like_predictions(self.refined.scores)
 
     @property
-    def predicted(self) -> NDArray[np.str_]:
-        """The name of the most probable class of each row (n,); an InputError if the main predictor has scores."""
+    def predicted(self) -> NDArray[Any]:
+        """The most probable class of each row (n,), as the labels name classes; an InputError if there are none."""
         if self.main.classes is None:
             raise InputError(f"{self.main.name} has one score a row, so no class is predicted; see `predictions`.")
-        return self.main.classes.most_probable(self.main.in_scale(self.scores))
+        return columns_as_given(self.main, self.refined, self.provenance)["predicted"]
 
     @property
     def scores(self) -> FloatArray:
@@ -238,7 +238,7 @@ class Refinement(Saveable):
         refined = self.refine_later(later)
         if isinstance(new, Observations):
             return later.like_predictions(refined.scores)
-        return later.frame_of(refined_columns(later, refined))
+        return later.frame_of(columns_as_given(later, refined, self.provenance))
 
     def apply_in_full(self, new: Any, **columns: Any) -> RefinedScores:
         """Refine later rows as `apply` does, into arrays in the scale of ``new``, with support and uncertainty."""
@@ -300,7 +300,7 @@ class Refinement(Saveable):
             the ids, ``predicted``, ``original``, the probabilities of every class, and ``support``. Index, ids and
             their name are those of the data frame that came; a saved refinement has ids as text.
         """
-        return self.main.frame_of(refined_columns(self.main, self.refined), library)
+        return self.main.frame_of(columns_as_given(self.main, self.refined, self.provenance), library)
 
     def __repr__(self) -> str:
         size = f"{many(len(self.main), 'row')}, {many(len(self.relevance), 'reference')}"

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from manifuse.columns.refined_scores import RefinedScores, refined_columns
 from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_blank
+from manifuse.run.provenance import Provenance
 from manifuse.tables.classes import WHOLE, Classes, known_as
 from manifuse.tables.containers import to_numpy, to_text
 from manifuse.tables.labels import RankLabels, to_grades
@@ -50,13 +52,29 @@ def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
     return known, values[known]
 
 
+def names_as_given(classes: Classes, *, as_numbers: bool) -> NDArray[Any]:
+    """Names of classes (k,): as text or, if wanted ``as_numbers``, whole numbers and truth values as such."""
+    known = known_as(classes.names)
+    if as_numbers and all(map(WHOLE.fullmatch, known)):
+        return np.array(known).astype(np.int64)
+    if as_numbers and {*known} == {"False", "True"}:
+        return np.array([name == "True" for name in known])
+    return np.array(classes.names)
+
+
+def columns_as_given(rows: Observations, refined: RefinedScores, made_of: Provenance) -> dict[str, NDArray[Any]]:
+    """Columns of a table of refined rows, classes as what it was ``made_of`` names them; see `refined_columns`."""
+    columns = refined_columns(rows, refined)
+    if rows.classes is not None:
+        names = names_as_given(rows.classes, as_numbers=made_of.has_numbers)
+        for name in ("predicted", "original"):
+            columns[name] = names[rows.classes.places_of(columns[name])]
+    return columns
+
+
 def names_in_order(classes: Classes, *, as_numbers: bool) -> NDArray[Any]:
-    """Names of classes as scikit-learn sorts them: numbers and truth values as such, if wanted ``as_numbers``."""
-    if as_numbers and all(map(WHOLE.fullmatch, known_as(classes.names))):
-        return np.sort(np.array(known_as(classes.names)).astype(np.int64))
-    if as_numbers and {*classes.names} == {"False", "True"}:
-        return np.array([False, True])
-    return np.array(sorted(classes.names))
+    """The same as scikit-learn sorts them."""
+    return np.sort(names_as_given(classes, as_numbers=as_numbers))
 
 
 def named_of(values: NDArray[Any], classes: Classes) -> NDArray[Any]:

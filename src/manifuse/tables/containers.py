@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
 from itertools import pairwise
+from numbers import Number
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -35,6 +36,11 @@ def is_torch(values: Any) -> bool:
 def device_of(values: Any) -> str | None:
     """Return the torch device of ``values``, or None if they are in this machine's memory."""
     return str(values.device) if is_torch(values) and values.device.type != "cpu" else None
+
+
+def are_numbers(values: Any, *, what: str) -> bool:
+    """Whether all values (n,) are numbers, truth values among them."""
+    return all(isinstance(each, Number) for each in to_numpy(values, what=what).tolist())
 
 
 def to_numpy(values: Any, *, what: str) -> NDArray[Any]:

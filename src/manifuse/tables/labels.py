@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
-from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.column_names import PAIR
-from manifuse.tables.containers import demand_one_order, name_rows, to_floats, to_keys, to_numpy, to_text
+from manifuse.tables.containers import are_numbers, demand_one_order, name_rows, to_floats, to_keys, to_numpy, to_text
 
 
 class RankLabels:
@@ -152,7 +151,7 @@ class ClassLabels:
         self.keys: NDArray[np.str_] = to_keys(ids, what="The id column of the labels")
         self.names: NDArray[np.str_] = to_text(classes, what="The labels")
         demand_one_order("Ids, classes and groups of the labels", ids, classes, groups)
-        self.are_numbers = all(isinstance(each, Number) for each in to_numpy(classes, what="The labels").tolist())
+        self.are_numbers = are_numbers(classes, what="The labels")
         if len(self.keys) != len(self.names):
             raise InputError(
                 f"The labels have {many(len(self.keys), 'id')} but {many(len(self.names), 'class')}; give one per id."
