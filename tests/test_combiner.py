@@ -337,7 +337,9 @@ def test_a_truth_with_the_index_of_the_table_in_another_order_is_refused(case):
 def test_a_truth_that_may_mean_unknown_is_noticed(case):
     X, y = frame_of(case.main), np.where(case.truth > 0, 1.0, 0.0)
     y[:80] = -1.0
-    with pytest.warns(mf.ManifuseWarning, match="-1 is taken as a truth below 0; if it means unknown, leave it out"):
+    with pytest.warns(
+        mf.ManifuseWarning, match="0, 1 and -1, which is taken as a truth; if it means unknown, leave it out"
+    ):
         mf.PredictorCombiner(case.references, random_state=0).fit(X, y)
     for clear in (np.where(y < 0, np.nan, y), np.where(y < 0.5, -1.0, 1.0)):
         mf.PredictorCombiner(case.references, random_state=0).fit(X, clear)

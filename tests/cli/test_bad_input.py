@@ -622,7 +622,7 @@ ACCEPTED = {
     "row numbers without a name": (
         {"main.csv": frame(MAIN.with_row_index("").select(*MAIN.columns[:2], "", *MAIN.columns[2:]))},
         [],
-        "as the index of a data frame does, or hold nothing (one without a name); they are left out; choose features",
+        "as the index of a data frame does, or hold nothing (one without a name); they are left out. Name them",
     ),
     "tabs": ({"main.csv": text(PLAIN.replace(",", "\t"))}, [], ""),
     "bars": ({"main.csv": text(PLAIN.replace(",", "|"))}, [], ""),

@@ -194,9 +194,14 @@ def test_a_column_that_numbers_the_rows_is_no_feature(tmp_path, name, values, en
 def test_names_of_rows_and_commas_at_the_ends_of_lines_are_no_feature(tmp_path, values):
     frame = pl.DataFrame({"": values, **PLAIN})
     frame.write_csv(tmp_path / "main.csv")
-    with pytest.warns(mf.ManifuseWarning, match="one without a name.; they are left out; choose features with"):
+    with pytest.warns(
+        mf.ManifuseWarning, match="one without a name.; they are left out. Name them with .*, or choose features with"
+    ):
         assert read_table(str(tmp_path / "main.csv")).feature_names == ("x", "late")
-    with pytest.warns(mf.ManifuseWarning, match="they are left out; give features to Observations by themselves"):
+    with pytest.warns(
+        mf.ManifuseWarning,
+        match="they are left out. Name them with .*, or give features to Observations by themselves",
+    ):
         assert mf.Observations.from_frame(frame).feature_names == ("x", "late")
 
 

@@ -201,6 +201,25 @@ def test_ids_that_lost_leading_zeros_are_noticed(case, collide):
     assert [each.startswith(expected) for each in said] == ([] if collide else [True])
 
 
+@pytest.mark.parametrize("ours, theirs", [("P{:04d}", "P{:d}"), ("P-{:d}", "P{:d}"), ("a_{:d}", "A {:d}")])
+def test_ids_that_differ_after_a_letter_are_noticed(case, ours, theirs):
+    """As a hospital writes them, and a spreadsheet or another program."""
+    (table,) = case.references
+    places = {key: row + 1 for row, key in enumerate(dict.fromkeys([*case.main.keys, *table.keys]))}
+    main = mf.Observations(case.main.scores, case.main.table, ids=[ours.format(places[key]) for key in case.main.keys])
+    half = [(ours if row % 2 else theirs).format(places[key]) for row, key in enumerate(table.keys)]
+    other = mf.Observations(table.scores, table.table, ids=half, name="theirs")
+    lost = sum(row % 2 == 0 for row, key in enumerate(table.keys) if key in {*case.main.keys})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.refine(main, [other], rng=0)
+    said = [str(each.message) for each in caught if getattr(each.message, "code", "") == "spelling_of_ids"]
+    way = "leading zeros" if "04" in ours else "hyphens and other signs"
+    expected = f"{lost} more ids of theirs would be equal to ids of table if both wrote {way} in one way; spell them"
+    assert lost > 10
+    assert [each.startswith(expected) for each in said] == ([True] if "P" in ours else [])
+
+
 @pytest.mark.parametrize("row", [0, 40], ids=["paired", "not paired"])
 def test_pairs_hide_no_id_of_a_reference_that_comes_twice(case, capsys, monkeypatch, row):
     named = {key: f"r{place}" for place, key in enumerate(case.references[0].keys)}

@@ -41,8 +41,8 @@ def test_without_the_study_its_commands_say_how_to_install_it(command, monkeypat
     assert left.value.code == 2
     said = " ".join(capsys.readouterr().err.split())
     assert said == (
-        f"manifuse: 'manifuse {command}' is a command of the study, which is not installed; run: pip install "
-        "manifuse-study"
+        f"manifuse: 'manifuse {command}' is a command of the study, which is not installed; in a checkout, run: "
+        "pip install ./study"
     )
 
 

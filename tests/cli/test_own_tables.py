@@ -411,6 +411,20 @@ def test_later_ids_that_are_spelled_otherwise_are_told_of(folder, monkeypatch, c
     assert "160 more ids of later would be equal to ids of main if both wrote leading zeros in one way" in said(capsys)
 
 
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_an_index_without_a_name_is_left_out_as_one_says(folder, monkeypatch, capsys):
+    """As pandas writes it. Then nothing is unsure."""
+    for name in ("main", "theirs"):
+        table = pl.read_csv(f"{name}.csv")
+        table.insert_column(0, pl.Series("", np.arange(len(table)))).write_csv(f"{name}.csv")
+    strict = (*USUAL[:4], "--strict", "--save", "model.npz")
+    assert run(monkeypatch, *strict, "--out", "out.csv") == 3
+    assert "Name them with --drop (one without a name as '') if that is right" in said(capsys)
+    assert run(monkeypatch, *strict, "--drop", "", "--out", "again.csv") == 0
+    assert pl.read_csv("again.csv").equals(pl.read_csv("out.csv"))
+    assert run(monkeypatch, "refine", "--config", "again.run.toml", "--strict", "--out", "again.csv") == 0
+
+
 def test_features_are_chosen_where_there_are_some(folder, monkeypatch):
     """A reference of ids and scores alone has none to choose from."""
     theirs = pl.read_csv(folder / "theirs.csv").select("id", "score")

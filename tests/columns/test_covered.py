@@ -1,5 +1,7 @@
 """Covered: classes that no reference can speak of keep the probability of the main predictor."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -73,7 +75,7 @@ def test_a_class_that_the_reference_does_not_know_keeps_its_probability(rng):
     rows, known = np.arange(0, 400, 3), [0, 1, 3]
     shares = said[np.ix_(rows, known)]
     theirs = mf.Observations(shares / shares.sum(axis=1, keepdims=True), ids=rows, classes=names[known], name="theirs")
-    with pytest.warns(mf.ManifuseWarning, match="knows, whole or in parts, keeps its probability"):
+    with pytest.warns(mf.ManifuseWarning, match="It says nothing of them, or something of several together"):
         result = mf.refine(main, [theirs], rng=0)
     assert result.evidence.uncovered == ("c",)
     assert result.to_dict()["uncovered"] == ["c"]
@@ -184,3 +186,21 @@ def test_classes_that_a_reference_writes_otherwise_are_told_of(rng, had, came):
     with pytest.warns(mf.ManifuseWarning, match="write them alike if they are the same class") as given:
         mf.refine(main, [theirs], rng=0)
     assert [each.message.code for each in given] == ["lacking_classes"]
+
+
+@pytest.mark.parametrize("names, told", [("abz", True), ("ayz", True), ("xyz", False), ("abcz", False)])
+def test_as_many_other_classes_as_are_missing_may_be_the_same_ones(rng, names, told):
+    ours = rng.dirichlet((1.0, 1.0, 1.0), size=60)
+    main = mf.Observations(ours, ids=range(60), classes=list("abc"), name="ours")
+    theirs = rng.dirichlet(np.ones(len(names)), size=60)
+    theirs[:, :3] += ours
+    reference = mf.Observations(
+        theirs / theirs.sum(axis=1, keepdims=True), ids=range(60), classes=list(names), name="it"
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.refine(main, [reference], rng=0)
+    said = [str(each.message) for each in caught if each.message.code == "lacking_classes"]
+    lacks, has = (", ".join(sorted({*one} - {*other})) for one, other in (("abc", names), (names, "abc")))
+    expected = f"it has not the classes {lacks} of ours, but {has}; write them alike if they are the same."
+    assert said == ([expected] if told else [])

@@ -77,3 +77,26 @@ def test_labels_whose_ids_lost_their_zeros_are_told_so(rng, unknown):
     else:
         with pytest.warns(mf.ManifuseWarning, match=says):
             mf.refine(main, [], labels, rng=0)
+
+
+@pytest.mark.parametrize(
+    "grades, number, told",
+    [
+        ((0, 1), 999, "0, 1 and 999"),
+        ((0, 1), -9, "0, 1 and -9"),
+        ((0, 1), 9, "0, 1 and 9"),
+        ((0, 1), 2, None),
+        ((1, 2, 3, 4, 5), 99, "Several labels are 99"),
+        ((1, 2, 3, 4, 5), 9, None),
+    ],
+)
+def test_numbers_that_stand_for_an_unknown_truth_are_told_of(rng, grades, number, told):
+    features = rng.standard_normal((120, 3))
+    main = mf.Observations(features[:, 0] + rng.standard_normal(120), features, ids=range(120))
+    labels = np.resize(np.array(grades, dtype=float), 60)
+    labels[rng.permutation(60)[:8]] = number
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.refine(main, [], mf.RankLabels(range(60), labels), rng=0)
+    said = [str(each.message) for each in caught if each.message.code in ("unknown_in_labels", "far_values")]
+    assert [told in each for each in said] == [True] if told else said == []

@@ -351,7 +351,7 @@ def test_a_reference_that_runs_the_other_way_is_said_to():
     case = draw(0, features=False)
     other = remade(case.references[0], predictions=-case.references[0].scores)
     result = mf.refine(case.main, [other], rng=0)
-    said = "High where “main” is low: “reference 1”. If larger scores mean less there, change their sign."
+    said = "High where “main” is low: “reference 1”. If larger scores mean less there, change their sign;"
     assert said in Reader(page_of(result)).words
 
 

@@ -260,10 +260,13 @@ def _demand_folder() -> None:
 
 
 def _demand_values(arguments: list[str]) -> None:
-    """Refuse an empty argument, such as of a variable that is not set; as a path it would be the current folder."""
+    """Refuse an empty argument, such as of a variable that is not set; as a path it would be the current folder.
+
+    To leave out is the column without a name, as pandas writes its index.
+    """
     for before, each in pairwise(["manifuse", *arguments]):
         option, sign, value = each.partition("=") if each.startswith("--") else (before, "", each)
-        if not value and (sign or not each):
+        if not value and (sign or not each) and option != "--drop":
             raise InputError(
                 f"An empty text came after {option}, but a value was expected; give one, or leave it out."
             )

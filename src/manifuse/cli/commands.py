@@ -76,8 +76,8 @@ class Commands(TyperGroup):
             return command
         if cmd_name in STUDY:
             raise InputError(
-                f"'manifuse {cmd_name}' is a command of the study, which is not installed; run: "
-                "pip install manifuse-study"
+                f"'manifuse {cmd_name}' is a command of the study, which is not installed; in a checkout, run: "
+                "pip install ./study"
             )
         return None
 

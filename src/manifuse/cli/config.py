@@ -203,7 +203,7 @@ def _option(key: str, value: Any, kind: type, path: Path) -> Any:
     entries = value if isinstance(value, list) else [value]
     if type(value) is not stored or (kind is list and any(not isinstance(entry, str) for entry in entries)):
         raise InputError(f"{key} = {value!r} came in {path}, but {WORDS[stored]} was expected; correct it.")
-    if "" in entries:
+    if "" in entries and key != "drop":
         raise InputError(f"{key} = {value!r} came in {path}, but a text that is not empty was expected; correct it.")
     if any(isinstance(entry, str) and "\0" in entry for entry in entries):
         raise InputError(f"{key} = {value!r} came in {path}, but no name can hold a NUL character; correct it.")

@@ -18,13 +18,16 @@ from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.rows import inverse_order
 from manifuse.tables.drawing_order import order_of
-from manifuse.tables.far_values import warn_of_far
+from manifuse.tables.far_values import MISSING, warn_of_far, warn_of_missing
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.spelling import more_if_spelled
 
 #: Classes that a message names.
 NAMED = 3
+
+#: Beside 0 and 1, such a label may stand for an unknown truth.
+UNKNOWN = {-1.0, *(float(sign * each) for each in (9, *MISSING) for sign in (1, -1))}
 
 #: A feature that says all labels of so many rows, of which so many have not the commonest label, may be the truth.
 SAID, OTHERS_SAID = 20, 3
@@ -58,7 +61,7 @@ def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression
             raise InputError("Ordered pairs came as labels of a regression, which needs values; give ids and labels.")
         return PairedRanking.of(rows[labels.better[order]], rows[labels.worse[order]])
     rows, grades = rows[order], labels.grades[order]
-    _warn_of_minus_one(grades)
+    _warn_of_strange(grades, main.keys[rows], regression=regression)
     if regression and main.scale == "probability":
         raise InputError(
             "Probabilities came with a scale for a regression, which meets the labels' values by itself; leave "
@@ -76,7 +79,6 @@ def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression
         raise InputError(
             f"The labels differ by less than {least:.0e}, which cannot be squared; give them in other units."
         )
-    warn_of_far("labels", grades, main.keys[rows])
     return SquaredError(rows, grades)
 
 
@@ -144,11 +146,17 @@ def warn_of_truth(score: Score, main: Observations) -> None:
             )
 
 
-def _warn_of_minus_one(grades: FloatArray) -> None:
-    """Warn of labels -1, 0 and 1, of which -1 may stand for an unknown truth."""
-    if set(grades.tolist()) == {-1.0, 0.0, 1.0}:
-        unsure = "The labels are -1, 0 and 1, and -1 is taken as a truth below 0; if it means unknown, leave it out."
-        warn("minus_one_in_labels", unsure)
+def _warn_of_strange(grades: FloatArray, keys: NDArray[np.str_], *, regression: bool) -> None:
+    """Warn of labels (l,) of rows with ``keys`` that may stand for an unknown truth, or are far from the rest."""
+    found = {*grades.tolist()}
+    others = found - {0.0, 1.0}
+    if len(found) == 3 and len(others) == 1 and others <= UNKNOWN:
+        said = f"The labels are 0, 1 and {min(others):.0f}, which is taken as a truth"
+        warn("unknown_in_labels", f"{said}; if it means unknown, leave it out.")
+    elif regression:
+        warn_of_far("labels", grades, keys)
+    else:
+        warn_of_missing("labels", grades)
 
 
 def groups_of(labels: RankLabels | ClassLabels, main: Observations, score: Score) -> dict[int, str] | None:

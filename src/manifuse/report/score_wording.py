@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from manifuse.evidence.neighbourhood import percentiles_of
+from manifuse.grid import told_apart
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.observations import Observations
 from manifuse.words.finding import listed
@@ -49,7 +50,7 @@ class ClassWording:
     def among(self, rows: IndexArray) -> str:
         """The classes; see `PlaceWording.among`."""
         best = self.probabilities[rows].argmax(axis=1)
-        return self.at(int(rows[0])) if len(rows) == 1 else listed([self.names[place] for place in best])
+        return self.at(int(rows[0])) if len(rows) == 1 else listed([told_apart([self.names[place]]) for place in best])
 
     def puts(self, what: str, rows: IndexArray) -> str:
         """The classes; see `PlaceWording.puts`."""

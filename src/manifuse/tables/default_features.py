@@ -89,7 +89,8 @@ def without_row_numbers(table: TableHead, names: Sequence[str]) -> list[str]:
         warn(
             "index_columns",
             f"{table.name} has columns that number or name its rows, as the index of a data frame does, or "
-            f"hold nothing ({shown}); they are left out; {table.choose} if these are meant.",
+            f"hold nothing ({shown}); they are left out. Name them with `drop` (one without a name as '') if that is "
+            f"right, or {table.choose} if these are meant.",
         )
     return [name for name in names if name not in left]
 

@@ -31,13 +31,7 @@ def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
     All are compared in standard deviations, which such values make for all of them. A number for missing values is
     named, however many there are.
     """
-    missing = _number_for_missing(values[:, np.newaxis])
-    if np.isfinite(missing[0]):
-        warn(
-            "far_values",
-            f"Several {what} are {missing[0]:.0f}, far from all others, as is written for missing values; leave "
-            "these rows out if so.",
-        )
+    if warn_of_missing(what, values):
         return
     order, is_far = _far_from_rest(values[:, np.newaxis])
     farthest = order[-1, 0]
@@ -49,6 +43,18 @@ def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
             "If it stands for a missing value, leave the row out; else give numbers on another scale, such as their "
             "logarithms.",
         )
+
+
+def warn_of_missing(what: str, values: FloatArray) -> bool:
+    """Warn if several of some scores or labels (n,) are a number that is written for missing values; say whether."""
+    missing = _number_for_missing(values[:, np.newaxis])
+    if np.isfinite(missing[0]):
+        warn(
+            "far_values",
+            f"Several {what} are {missing[0]:.0f}, far from all others, as is written for missing values; leave "
+            "these rows out if so.",
+        )
+    return bool(np.isfinite(missing[0]))
 
 
 def warn_of_far_features(table: Observations) -> None:

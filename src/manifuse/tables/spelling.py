@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,12 @@ from numpy.typing import NDArray
 from manifuse.errors import warn
 from manifuse.grid import many
 from manifuse.tables.observations import Observations
+
+#: Zeros before a number, the end of a whole number that a program wrote with a fraction, and signs.
+ZEROS, FRACTION, SIGNS = re.compile(r"(?<!\d)0+(?=\d)"), re.compile(r"\.0$"), re.compile(r"[^\w]|_")
+
+#: So many ids are not equal without their signs by chance.
+FEW = 5
 
 
 def warn_of_spelling(main: Observations, table: Observations, equal: int) -> None:
@@ -24,33 +32,34 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
     """Say how many more ids than the ``equal`` ones would be equal if both tables spelled them so; else nothing.
 
     ``ids`` (l,) are those of ``name``. They may be composed in another way, have characters of no width, have lost
-    leading zeros, as in a spreadsheet, be whole numbers that a program wrote with a fraction or, if most ids differ in
-    nothing else, have other capitals.
+    zeros before a number, as in a spreadsheet, be whole numbers that a program wrote with a fraction, have other signs
+    between letters and digits or, if most ids differ in nothing else, have other capitals.
     """
     sides = main.keys, ids
     fewest = min(map(len, sides))
     if equal == fewest:
         return ""
 
-    def some(found: Callable[..., NDArray[np.bool_]], text: str) -> bool:
-        return any(bool(found(keys, text).any()) for keys in sides)
+    def some(expression: re.Pattern[str]) -> bool:
+        return any(expression.search(key) for keys in sides for key in keys.tolist())
 
     is_ascii = all(np.ascontiguousarray(keys).view(np.uint32).max(initial=0) < 128 for keys in sides)
-    # Whether it is likely, how ids are spelled, whether two of a table may become one, and what differs. Where zeros
-    # or fractions tell rows of one table apart, they are meant.
-    ways: list[tuple[bool, Callable[[str], str], bool, str]] = [
-        (not is_ascii, _composed, True, "characters in one way (Unicode NFC, without characters of no width)"),
-        (some(np.char.startswith, "0"), lambda key: key.lstrip("0"), False, "leading zeros in one way"),
-        (some(np.char.endswith, ".0"), lambda key: key.removesuffix(".0"), False, "whole numbers in one way"),
-        (2 * equal < fewest, str.casefold, True, "capitals in one way"),
+    # Whether it is likely, how ids are spelled, whether two of a table may become one, what differs, and how many ids
+    # are more than chance. Where zeros, fractions or signs tell rows of one table apart, they are meant.
+    ways: list[tuple[bool, Callable[[str], str], bool, str, int]] = [
+        (not is_ascii, _composed, True, "characters in one way (Unicode NFC, without characters of no width)", 1),
+        (some(ZEROS), partial(ZEROS.sub, ""), False, "leading zeros in one way", 1),
+        (some(FRACTION), partial(FRACTION.sub, ""), False, "whole numbers in one way", 1),
+        (some(SIGNS), partial(SIGNS.sub, ""), False, "hyphens and other signs in one way", FEW),
+        (2 * equal < fewest, str.casefold, True, "capitals in one way", equal + 1),
     ]
-    for is_likely, spell, may_merge, said in ways:
+    for is_likely, spell, may_merge, said, least in ways:
         if not is_likely:
             continue
         spelled = [{*map(spell, keys.tolist())} for keys in sides]
         merges = any(len(each) < len(keys) for each, keys in zip(spelled, sides, strict=True))
         more = len(spelled[0] & spelled[1]) - equal
-        if more > (equal if spell is str.casefold else 0) and (may_merge or not merges):
+        if more >= least and (may_merge or not merges):
             return f"{many(more, 'more id')} of {name} would be equal to ids of {main.name} if both wrote {said}"
     return ""
 

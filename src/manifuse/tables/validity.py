@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from manifuse.errors import InputError, warn
-from manifuse.grid import first_of, many
+from manifuse.grid import first_of, many, told_apart
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
 from manifuse.tables.containers import name_rows
@@ -75,30 +75,30 @@ def all_alike(table: Observations, where: str = "") -> str:
 
 
 def warn_of_lacking_classes(main: Observations, references: Sequence[Observations]) -> None:
-    """Warn of references that have some classes of the main table, but not all, or that write one otherwise."""
+    """Warn of references that lack classes of the main table, or may name them otherwise."""
     for reference in references:
         if main.classes is None or reference.classes is None:
             continue
-        alike = main.classes.spelled_otherwise(reference.classes.names)
+        ours, theirs = main.classes, reference.classes
+        alike = ours.spelled_otherwise(theirs.names)
+        lacking, further = (
+            [one.names[place] for place in np.flatnonzero(other.places_of(one.names) < 0)]
+            for one, other in ((ours, theirs), (theirs, ours))
+        )
         if alike:
-            ours, theirs = next(iter(alike.items()))
-            warn(
-                "lacking_classes",
-                f"{reference.name} has the class {theirs!r}, and {main.name} has {ours!r}; write them alike if they "
-                "are the same class.",
-            )
-        places = reference.classes.places_of(main.classes.names)
-        lacking = [
-            name for name, place in zip(main.classes.names, places, strict=True) if place < 0 and name not in alike
-        ]
-        if 0 < len(lacking) < len(main.classes):
-            shown = first_of(lacking, MOST)
+            here, there = next(iter(alike.items()))
+            said = f"{reference.name} has the class {there!r}, and {main.name} has {here!r}"
+            warn("lacking_classes", f"{said}; write them alike if they are the same class.")
+        elif 0 < len(lacking) == len(further) < len(ours):
+            here, there = (told_apart(each[:MOST]) for each in (lacking, further))
+            said = f"{reference.name} has not the classes {here} of {main.name}, but {there}"
+            warn("lacking_classes", f"{said}; write them alike if they are the same.")
+        elif 0 < len(lacking) < len(ours):
             missing = "is missing" if len(lacking) == 1 else "are missing"
-            warn(
-                "lacking_classes",
-                f"{reference.name} does not have all classes of {main.name} ({shown} {missing}). Without labels, "
-                "a class that no reference knows, whole or in parts, keeps its probability.",
+            said = (
+                f"{reference.name} does not have all classes of {main.name} ({told_apart(lacking[:MOST])} {missing})"
             )
+            warn("lacking_classes", f"{said}. It says nothing of them, or something of several together.")
 
 
 def valid_rows(

@@ -19,6 +19,12 @@ from manifuse.words.reasons import NOT_FOLLOWED, REASONS, REMEDIES
 #: A loss below half a point is no reason to leave a reference out, however clear.
 LEAST_HARM = 0.005
 
+#: What to do about references that run against the main predictor.
+OF_REVERSED = (
+    "If larger scores mean less there, change their sign; if they are probabilities of classes, check which column is "
+    "which."
+)
+
 #: With fewer pairs than this a reference is hardly of use.
 FEW_COMMON_ROWS = 30
 
@@ -123,7 +129,7 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("agrees", False, f"On the common rows, no reference agrees with “{name}” beyond chance.")
     reverse = [entry.name for entry in entries if entry.speaks_in_reverse]
     if reverse:
-        said = f"High where “{name}” is low: {named(reverse)}. If larger scores mean less there, change their sign."
+        said = f"High where “{name}” is low: {named(reverse)}. {OF_REVERSED}"
         yield Finding("reverse", False, said, "references")
     differing = zip(evidence.asked, evidence.agreement.differing, strict=True)
     different = [evidence.relevance[number].name for number, differs in differing if differs]

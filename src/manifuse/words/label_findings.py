@@ -125,7 +125,7 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
         said = f"No label is of the {which} {named(missing)}, so labels teach nothing of {them}."
         yield Finding("untaught", False, said, "labels")
     if evidence.verdict.is_close(gain):
-        said = "The decision is close: the gain is within one standard error of the loss that is refused."
+        said = "The decision is close: a loss of more than its standard error is refused, and a smaller one is not."
         yield Finding("close", False, f"{said} Another seed could decide otherwise.", "labels")
 
 

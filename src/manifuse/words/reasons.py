@@ -10,8 +10,8 @@ from manifuse.evidence.relevance import Standing
 
 #: Why a refinement came out as it did.
 REASONS: Mapping[Reason, str] = {
-    Reason.NO_REFERENCE: "No reference takes part, so the main predictor comes back unchanged; give references whose "
-    "scores differ from each other and from the main predictor's.",
+    Reason.NO_REFERENCE: "No reference takes part: each is left out, or says the same of all rows or what the main "
+    "predictor says. So the main predictor comes back unchanged; give other references.",
     Reason.NO_GAIN: "At labels that were held out the refinement is worse than the main predictor, which comes back "
     "unchanged; give more labels, or set `safeguarded` to false to take the refinement all the same.",
     Reason.REVERSED: "What the labels taught turns the main predictor around, or leaves nothing of its order, so it "
@@ -52,9 +52,10 @@ REASONS: Mapping[Reason, str] = {
     Reason.DIFFER: "The main predictor and the references do not predict the same thing: either too few of them "
     "have something in common, or some are clearly high where others are low. So the main predictor comes back "
     "unchanged; give labels or other references, change the sign of scores that mean less where they are "
-    "larger, or set `same_target` to true if you know better.",
+    "larger, check which class each column is, or set `same_target` to true if you know better.",
     Reason.OPPOSED: "At the pairs the references are high where the main predictor is low, so it comes back "
-    "unchanged; change the sign of one side if larger scores mean less there, or give labels.",
+    "unchanged; change the sign of one side if larger scores mean less there, check which class each column is, or "
+    "give labels.",
     Reason.NOT_SHOWN: "`same_target` is false, so three references or more must agree with each other, and the main "
     "predictor with them beyond chance; this is not shown, so it comes back unchanged. Give labels, or more "
     "references or pairs.",
