@@ -45,6 +45,8 @@ class Labels:
     of_all_times : bool
         Whether the mean place of the labelled rows is that of all rows, but for chance, if rows follow each other in
         time.
+    of_known : bool
+        Whether references know the labelled rows as often as all rows, but for chance, or more often.
     apart : {"closer", "farther"} or None
         Of ordered pairs, whether own scores are closer to each other, or farther apart, than those of two rows usually
         are; None if that could be chance.
@@ -56,6 +58,7 @@ class Labels:
     unseen: list[list[IndexArray]]
     like_rest: bool = True
     of_all_times: bool = True
+    of_known: bool = True
     apart: Apart | None = None
 
     def only(self, kept: IndexArray) -> Labels:
@@ -91,6 +94,14 @@ def are_of_all_times(rows: int, labelled: IndexArray) -> bool:
     """Whether the labelled ones of so many rows, which follow each other in time, are neither early nor late ones."""
     places = np.arange(rows)
     return have_means_of_all([(places[:, None].astype(np.float64), np.isin(places, labelled))])
+
+
+def are_of_known(rows: View, labelled: IndexArray) -> bool:
+    """Whether references know labelled rows as often as all rows, but for chance, or more often; see `Labels`."""
+    known, chosen = rows.known.max(axis=1, initial=0.0) > 0, np.unique(labelled)
+    share = float(known.mean())
+    error = np.sqrt(share * (1.0 - share) * (1.0 - len(chosen) / len(known)) / len(chosen))
+    return bool(known[chosen].mean() >= share - UNLIKE * error)
 
 
 def apart_of(own: FloatArray, score: Score) -> Apart | None:

@@ -11,7 +11,15 @@ from manifuse.columns.column import FittedViews
 from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
-from manifuse.columns.held_labels import Labels, apart_of, are_of_all_times, distances_of, is_like_rest, most_taught
+from manifuse.columns.held_labels import (
+    Labels,
+    apart_of,
+    are_of_all_times,
+    are_of_known,
+    distances_of,
+    is_like_rest,
+    most_taught,
+)
 from manifuse.columns.imputed import impute
 from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
@@ -88,7 +96,10 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
     """Ask the references that take part; labels of rows that they know may say that they count less."""
     paired = np.where(known.fitted.known[..., None] > 0, known.fitted["references"], np.nan)
     own, imputed = known.held_out["own"], known.held_out["references"]
-    with_labels = given.score is not None and not given.score.is_of_few
+    # Labels of other rows do not show whether the references do harm.
+    with_labels = (
+        given.score is not None and not given.score.is_of_few and are_of_known(known.fitted, given.score.rows)
+    )
     sure = sureness(own, given.problem.main.classes)
     agreement = ask(own, paired, imputed, same_target=given.same_target, with_labels=with_labels, sureness=sure)
     left = left_of_references(known.fitted, agreement.full_pulls, given.score, given.problem.units)
@@ -159,9 +170,16 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
     score = given.score.few(most_taught(given.score), rng)
     blocks, held = blocks_of(given, score, rows)
     folds, unseen = score.hold_out(blocks, held, rng, 1 if one_trial else TRIALS)
-    of_all_times = held is not Held.BY_RUN or are_of_all_times(len(rows), score.rows)
-    like_rest, apart = is_like_rest(rows, score.rows), apart_of(rows["own"], score)
-    return Labels(score, blocks, folds, unseen, like_rest, of_all_times, apart)
+    return Labels(
+        score,
+        blocks,
+        folds,
+        unseen,
+        like_rest=is_like_rest(rows, score.rows),
+        of_all_times=held is not Held.BY_RUN or are_of_all_times(len(rows), score.rows),
+        of_known=are_of_known(rows, score.rows),
+        apart=apart_of(rows["own"], score),
+    )
 
 
 def blocks_of(given: RunInputs, score: Score, rows: View) -> tuple[IndexArray, Held]:

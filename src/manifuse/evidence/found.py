@@ -65,6 +65,8 @@ class Measurement(Saveable):
         Whether the labelled rows are like the rest; see `Labels`.
     of_all_times : bool
         Whether they are from all times, if rows follow each other in time; see `Labels`.
+    of_known : bool
+        Whether references know the labelled rows as often as the rest, or more often; see `Labels`.
     apart : {"closer", "farther"} or None
         How ordered pairs differ from other pairs of rows; see `Labels`.
     """
@@ -86,12 +88,13 @@ class Measurement(Saveable):
     uneven: float = 0.0
     like_rest: bool = True
     of_all_times: bool = True
+    of_known: bool = True
     apart: Apart | None = None
 
     @property
     def is_of_rest(self) -> bool:
         """Whether what was measured holds for the other rows, as far as features, scores and places tell."""
-        return self.like_rest and self.of_all_times and self.apart is None
+        return self.like_rest and self.of_all_times and self.of_known and self.apart is None
 
     @property
     def log_loss(self) -> Accuracy | None:

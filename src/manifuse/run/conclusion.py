@@ -228,6 +228,7 @@ def _measured(
         uneven=unevenness_of(refined, found.known.trials["variance"], taught),
         like_rest=labels.like_rest,
         of_all_times=labels.of_all_times,
+        of_known=labels.of_known,
         apart=labels.apart,
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):

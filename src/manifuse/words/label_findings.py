@@ -116,6 +116,11 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
     if not measured.of_all_times:
         said = "Neighbouring rows are alike, as rows in time are, and the labels are mostly of early or of late rows."
         yield Finding("times", False, f"{said} The gain is that of their time, and may differ in the rest.", "labels")
+    if not measured.of_known:
+        said = (
+            "References know the labelled rows less often than the others. Labels do not show whether they help or do"
+        )
+        yield Finding("unknown rows", False, f"{said} harm at rows that they know; ask for labels there.", "labels")
     if measured.apart is not None:
         how = "closer to each other" if measured.apart == "closer" else "farther apart"
         said = f"The own scores of the ordered pairs are {how} than those of two rows usually are."
