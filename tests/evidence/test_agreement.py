@@ -6,6 +6,7 @@ from scipy.stats import rankdata, spearmanr
 from tests.problems import draw
 
 import manifuse as mf
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.agreement import PRESUMED, PRESUMED_WITH_LABELS, ask
 from manifuse.evidence.left_out import left_out
 from manifuse.evidence.one_factor import (
@@ -123,6 +124,38 @@ def test_loadings_shrink_to_the_usual_with_few_pairs_and_are_themselves_with_man
     assert np.ptp(model.shrunk(0.0)) == pytest.approx(0.0)
     np.testing.assert_allclose(model.shrunk(1e9), [0.2, 0.75, 0.1], atol=1e-6)
     assert OneFactor(np.eye(1), np.array([0.999])).shrunk(1e9)[0] == MOST_LOADING
+
+
+def test_correlations_of_references_that_do_not_agree_are_drawn_to_usual_ones():
+    """As many pairs as count before any is seen: each correlation moves half of the way."""
+    correlated = np.eye(4)
+    correlated[0, 1:] = correlated[1:, 0] = [0.05, -0.02, 0.08]
+    correlated[1, 2:] = correlated[2:, 1] = [0.02, -0.1]
+    correlated[2, 3] = correlated[3, 2] = 0.04
+    half = (correlated + 0.36) / 2.0
+    np.fill_diagonal(half, 1.0)
+    np.testing.assert_allclose(OneFactor.usual(correlated, 100.0), OneFactor.of(half).loadings)
+    np.testing.assert_allclose(OneFactor.usual(correlated, 0.0), 0.6, atol=1e-6)
+    assert OneFactor.of(correlated).loadings.max() > 0.9 > 2 * OneFactor.usual(correlated, 100.0).max() - 0.3
+
+
+@pytest.mark.parametrize("seed", [7002, 7031, 7053])
+def test_noise_never_becomes_the_truth(seed):
+    """One of three correlated with the others by chance, and one factor took it for what all have in common."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((300, 4))
+    truth = features @ rng.standard_normal(4) / 2 + 0.3 * rng.standard_normal(300)
+    truth /= truth.std()
+    main = mf.Observations(0.9 * truth + 0.19**0.5 * rng.standard_normal(300), features, ids=range(300), name="ours")
+    others = []
+    for name in "abc":
+        rows, noise = rng.permutation(300)[:120], rng.standard_normal(300)
+        others.append(mf.Observations(noise[rows], ids=rows, name=name))
+    result = mf.refine(main, others, rng=0)
+    assert result.reason is Reason.UNCLEAR
+    # It was 1.02 to 1.09, and 8 points were lost.
+    assert result.weights.max() < 0.6
+    assert ranking_accuracy(truth, result.scores) > ranking_accuracy(truth, main.scores) - 0.04
 
 
 def test_correlations_are_of_ranks_at_the_rows_that_both_know(rng):

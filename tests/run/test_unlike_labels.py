@@ -21,8 +21,8 @@ def drawn(seed, where):
     return ours, truth, order[where][:LABELS]
 
 
-def refined(ours, truth, labelled, task):
-    result = mf.refine(ours, [], mf.RankLabels(labelled, truth[labelled]), rng=0, task=task)
+def refined(ours, truth, labelled, task, references=()):
+    result = mf.refine(ours, references, mf.RankLabels(labelled, truth[labelled]), rng=0, task=task)
     return result, np.setdiff1d(np.arange(ROWS), labelled)
 
 
@@ -160,3 +160,30 @@ def test_ordered_pairs_that_are_not_as_far_apart_as_others_are_told_of(chosen, a
         assert result.evidence.measured.is_of_rest is (apart is None)
         said = [finding["sentence"] for finding in result.to_dict()["findings"]]
         assert any("The gain is that of such pairs alone" in each for each in said) is (apart is not None)
+
+
+@pytest.mark.parametrize("chosen", ["unknown", "known", "any"])
+def test_labels_of_rows_that_references_do_not_know_vouch_for_no_others(chosen):
+    """A noisy reference knows most rows. Labels of the others do not show that it does harm there."""
+    gains = []
+    for seed in range(6):
+        ours, truth, _ = drawn(seed, "any")
+        ours = mf.Observations(
+            truth + 3 * np.random.default_rng(seed).standard_normal(ROWS), ours.table, ids=range(ROWS)
+        )
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(ROWS)
+        known, unknown = order[:300], order[300:]
+        noisy = mf.Observations(truth[known] + 40 * rng.standard_normal(300), ids=known, name="noisy")
+        labelled = {"unknown": unknown, "known": known, "any": rng.permutation(ROWS)}[chosen][:LABELS]
+        result, _ = refined(ours, truth, labelled, "ranking", [noisy])
+        measured = result.evidence.measured
+        assert measured.of_known is (chosen != "unknown")
+        assert measured.is_of_rest is (chosen != "unknown")
+        assert ("References know the labelled rows less often" in str(result.to_dict()["findings"])) is (
+            chosen == "unknown"
+        )
+        rest = np.setdiff1d(known, labelled)
+        before, after = (ranking_accuracy(truth[rest], each[rest]) for each in (ours.scores, result.scores))
+        gains.append(100 * (after - before))
+    assert np.mean(gains) > -0.3

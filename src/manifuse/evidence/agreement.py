@@ -131,9 +131,10 @@ def ask(
     kept = np.flatnonzero(among[0] + error >= 0) if same_target else _kept(among, error)
     pulls, with_own, with_each_other = np.zeros(count), False, False
     if len(kept) > 1:
-        shared_factor = OneFactor.of(among[np.ix_(kept, kept)])
-        with_own, with_each_other = _agree(among[np.ix_(kept, kept)], shared)
-        loadings = shared_factor.shrunk(shared)
+        within = among[np.ix_(kept, kept)]
+        with_own, with_each_other = _agree(within, shared)
+        # A factor that is fitted to noise makes one of them the truth.
+        loadings = OneFactor.of(within).shrunk(shared) if with_each_other else OneFactor.usual(within, shared)
         weights = loadings / (1.0 - loadings**2)
         presumed = PRESUMED_WITH_LABELS if with_labels else PRESUMED
         each = np.zeros(len(voices))

@@ -67,6 +67,18 @@ class OneFactor:
                 break
         return cls(correlated, loadings)
 
+    @classmethod
+    def usual(cls, correlated: FloatArray, pairs: float) -> FloatArray:
+        """Loadings (k,) of correlations (k, k) that are drawn to those of `USUAL` ones by the number of pairs."""
+        drawn = (pairs * correlated + USUAL_PAIRS * USUAL**2) / (pairs + USUAL_PAIRS)
+        np.fill_diagonal(drawn, 1.0)
+        return cls.of(drawn).believed
+
+    @property
+    def believed(self) -> FloatArray:
+        """Loadings (k,) in the range of those that are believed, [0.1, 0.8]."""
+        return np.asarray(np.clip(self.loadings, np.sqrt(COMMON[0]), MOST_LOADING))
+
     def shrunk(self, pairs: float) -> FloatArray:
         """Loadings (k,) towards `USUAL`, on the scale of Fisher's z, by the number of pairs; in [0.1, 0.8]."""
         limit = float(np.sqrt(COMMON[1]))
