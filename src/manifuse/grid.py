@@ -19,8 +19,8 @@ ABSENT = "—"
 #: Rows and columns of a large table that a notebook shows.
 SHOWN = 5
 
-#: The width of printed tables, in characters, and that of a word that does not break.
-WIDTH, LONGEST_WORD = 80, 12
+#: The width of printed tables, in characters.
+WIDTH = 80
 
 
 class StrongText(str):
@@ -77,9 +77,7 @@ def as_text(grid: Grid, *, width: int = WIDTH) -> str:
     Only names in the first column break, and names of columns at their last underscore.
     """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    first = [grid.head[0], *(line[0] for line in grid.body + grid.foot)]
-    longest = max(len(word) for text in first for word in text.split())
-    table.add_column(Text(grid.head[0]), overflow="fold", min_width=min(longest, LONGEST_WORD))
+    table.add_column(Text(grid.head[0]), overflow="fold", min_width=len(grid.head[0]))
     for name in grid.head[1:]:
         table.add_column(_broken(name), justify="right", no_wrap=True)
     _fill(table, grid)

@@ -67,7 +67,7 @@ def test_what_is_not_taken_is_compared_with_own_probabilities_as_they_stay(seed,
 
 def test_rows_of_a_group_count_once_in_the_error_of_the_accuracy():
     """Every labelled row stands twice in the table; its copy says nothing new."""
-    main, others, known, _, _ = draw(1, labels=50)
+    main, others, known, _, _ = draw(7, labels=50)
     rows = [main.keys.tolist().index(key) for key in known.keys.tolist()]
     copies = np.concatenate([np.arange(len(main)), rows])
     ids = [*main.keys.tolist(), *(f"{key} again" for key in known.keys.tolist())]

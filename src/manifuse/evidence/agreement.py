@@ -133,12 +133,8 @@ def ask(
     if len(kept) > 1:
         within = among[np.ix_(kept, kept)]
         with_own, with_each_other = _agree(within, shared)
-        # A factor that is fitted to noise makes one of them the truth.
-        loadings = OneFactor.of(within).shrunk(shared) if with_each_other else OneFactor.usual(within, shared)
-        weights = loadings / (1.0 - loadings**2)
-        presumed = PRESUMED_WITH_LABELS if with_labels else PRESUMED
-        each = np.zeros(len(voices))
-        each[kept[1:]] = sureness * weights[1:] / (weights[0] + presumed)
+        presumed, each = PRESUMED_WITH_LABELS if with_labels else PRESUMED, np.zeros(len(voices))
+        each[kept[1:]] = sureness * _pulls_of(within, shared, agree=with_each_other, presumed=presumed)
         # Copies share what one of them counts.
         pulls = (each / np.bincount(copies))[copies[1:]]
     gains, errors = left_out(own, known, held_out, pulls, copies[1:])
@@ -162,6 +158,16 @@ def ask(
         worths=gains[:-1],
         worth_errors=errors[:-1],
     )
+
+
+def _pulls_of(correlated: FloatArray, pairs: float, *, agree: bool, presumed: float) -> FloatArray:
+    """How much references count where own scores count 1, and so much more is presumed of these (k - 1,).
+
+    Where references do not ``agree`` with each other, one factor that is fitted to noise would make one the truth.
+    """
+    loadings = OneFactor.of(correlated).shrunk(pairs) if agree else OneFactor.usual(correlated, pairs)
+    weights = loadings / (1.0 - loadings**2)
+    return np.asarray(weights[1:] / (weights[0] + presumed))
 
 
 def _agree(correlated: FloatArray, shared: float) -> tuple[bool, bool]:
