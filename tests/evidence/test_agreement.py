@@ -35,7 +35,7 @@ def answer(columns, same_target=None, **rest):
 
 def test_references_count_more_where_labels_would_show_harm(rng):
     columns = scores(rng, (0.5, 0.7, 0.6, 0.8))
-    without, with_labels = answer(columns), answer(columns, with_labels=True)
+    without, with_labels = answer(columns), answer(columns, shown=1.0)
     model = OneFactor.of(correlations(columns, np.nan_to_num(columns[:, 1:]))[0])
     loading = model.shrunk(400.0)[0]
     own = loading / (1.0 - loading**2)

@@ -25,6 +25,9 @@ MOST_TAUGHT, MOST_ORDERED = 2000, 750
 #: Rows without a label whose distance to the next label is measured, and rows that differ from each other as usual.
 MATCHED, GAPS = 1000, 300
 
+#: What references do at rows that they know matters for all rows if these are so large a share of them.
+MANY_KNOWN = 1.0 / 3.0
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:
@@ -46,7 +49,7 @@ class Labels:
         Whether the mean place of the labelled rows is that of all rows, but for chance, if rows follow each other in
         time.
     of_known : bool
-        Whether references know the labelled rows as often as all rows, but for chance, or more often.
+        Whether references know labelled rows as often as all rows, but for chance, or more often, or know few rows.
     apart : {"closer", "farther"} or None
         Of ordered pairs, whether own scores are closer to each other, or farther apart, than those of two rows usually
         are; None if that could be chance.
@@ -96,12 +99,12 @@ def are_of_all_times(rows: int, labelled: IndexArray) -> bool:
     return have_means_of_all([(places[:, None].astype(np.float64), np.isin(places, labelled))])
 
 
-def are_of_known(rows: View, labelled: IndexArray) -> bool:
-    """Whether references know labelled rows as often as all rows, but for chance, or more often; see `Labels`."""
+def unseen_share(rows: View, labelled: IndexArray) -> float:
+    """Share of rows that references know if they know labelled rows certainly less often, in [0, 1]; else 0."""
     known, chosen = rows.known.max(axis=1, initial=0.0) > 0, np.unique(labelled)
     share = float(known.mean())
     error = np.sqrt(share * (1.0 - share) * (1.0 - len(chosen) / len(known)) / len(chosen))
-    return bool(known[chosen].mean() >= share - UNLIKE * error)
+    return share if known[chosen].mean() < share - UNLIKE * error else 0.0
 
 
 def apart_of(own: FloatArray, score: Score) -> Apart | None:

@@ -12,13 +12,14 @@ from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import (
+    MANY_KNOWN,
     Labels,
     apart_of,
     are_of_all_times,
-    are_of_known,
     distances_of,
     is_like_rest,
     most_taught,
+    unseen_share,
 )
 from manifuse.columns.imputed import impute
 from manifuse.columns.learned import teach
@@ -97,11 +98,11 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
     paired = np.where(known.fitted.known[..., None] > 0, known.fitted["references"], np.nan)
     own, imputed = known.held_out["own"], known.held_out["references"]
     # Labels of other rows do not show whether the references do harm.
-    with_labels = (
-        given.score is not None and not given.score.is_of_few and are_of_known(known.fitted, given.score.rows)
-    )
+    shown = 0.0
+    if given.score is not None and not given.score.is_of_few:
+        shown = 1.0 - unseen_share(known.fitted, given.score.rows)
     sure = sureness(own, given.problem.main.classes)
-    agreement = ask(own, paired, imputed, same_target=given.same_target, with_labels=with_labels, sureness=sure)
+    agreement = ask(own, paired, imputed, same_target=given.same_target, shown=shown, sureness=sure)
     left = left_of_references(known.fitted, agreement.full_pulls, given.score, given.problem.units)
     return replace(agreement, left=left)
 
@@ -177,7 +178,7 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
         unseen,
         like_rest=is_like_rest(rows, score.rows),
         of_all_times=held is not Held.BY_RUN or are_of_all_times(len(rows), score.rows),
-        of_known=are_of_known(rows, score.rows),
+        of_known=unseen_share(rows, score.rows) < MANY_KNOWN,
         apart=apart_of(rows["own"], score),
     )
 

@@ -101,7 +101,7 @@ def ask(
     held_out: FloatArray,
     *,
     same_target: bool | None,
-    with_labels: bool = False,
+    shown: float = 0.0,
     sureness: float = 1.0,
 ) -> Agreement:
     """Ask the references.
@@ -116,8 +116,8 @@ def ask(
         The same predicted at every row, at a pair without that pair.
     same_target : bool or None
         Whether the user says that all predict the same thing; False: they must show it.
-    with_labels : bool
-        Whether there are enough labels to show harm.
+    shown : float
+        Share of the rows at which labels show harm, in [0, 1].
     sureness : float
         How much more every reference counts; see `columns.own.sureness`.
     """
@@ -133,7 +133,7 @@ def ask(
     if len(kept) > 1:
         within = among[np.ix_(kept, kept)]
         with_own, with_each_other = _agree(within, shared)
-        presumed, each = PRESUMED_WITH_LABELS if with_labels else PRESUMED, np.zeros(len(voices))
+        presumed, each = PRESUMED + shown * (PRESUMED_WITH_LABELS - PRESUMED), np.zeros(len(voices))
         each[kept[1:]] = sureness * _pulls_of(within, shared, agree=with_each_other, presumed=presumed)
         # Copies share what one of them counts.
         pulls = (each / np.bincount(copies))[copies[1:]]
