@@ -25,6 +25,16 @@ def called(table, probabilities, row):
     return f"{table.classes.names[best]} ({probabilities[row, best]:.0%})"
 
 
+def counted(table, rows):
+    """The classes of rows, the most frequent first, or the first of these."""
+    names = table.classes.most_probable(table.came[rows]).tolist()
+    if len({*names}) == 1:
+        return f"{names[0]} (all {len(names)})"
+    each = sorted(dict.fromkeys(names), key=names.count, reverse=True)
+    *first, last = (f"{name} ({names.count(name)})" for name in each)
+    return f"{', '.join(first)} and {last}"
+
+
 @pytest.mark.parametrize("labels", [0, 60])
 def test_it_says_which_class_the_row_had_and_has(runs, labels):
     main, others, known, result = runs[labels]
@@ -48,18 +58,15 @@ def test_neighbours_and_references_are_told_by_their_classes(runs):
     why = mf.explain(result, main.keys[row], others, labels=known)
     rest = np.flatnonzero(np.arange(240) != row)
     near = rest[NearestNeighbors(n_neighbors=5).fit(table[rest]).kneighbors(table[[row]])[1][0]]
-    *first, last = main.classes.most_probable(main.came[near])
-    assert f"The 5 rows most like it are {', '.join(first)} and {last} before" in " ".join(why.sentences)
+    assert f"The 5 rows most like it are {counted(main, near)} before" in " ".join(why.sentences)
     for reference in others:
         common = np.flatnonzero(np.isin(main.keys, reference.keys))
         near = common[NearestNeighbors(n_neighbors=3).fit(table[common]).kneighbors(table[[row]])[1][0]]
         there = [reference.keys.tolist().index(key) for key in main.keys[near]]
         lines = [line[-1] for line in why.rows.body if line[0] == f"pair, {reference.name}"]
         assert lines == [called(reference, reference.came, each) for each in there]
-        one, two, three = reference.classes.most_probable(reference.came[there])
-        assert f"“{reference.name}” calls the nearest 3 rows that both know {one}, {two} and {three}, where" in str(
-            why
-        )
+        said = f"“{reference.name}” calls the nearest 3 rows that both know {counted(reference, there)}, where"
+        assert said in " ".join(why.sentences)
     labelled = [line for line in why.rows.body if line[0] == "labelled"]
     assert [line[-1] for line in labelled] == [known.names[known.keys.tolist().index(line[1])] for line in labelled]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from manifuse.evidence.neighbourhood import percentiles_of
@@ -49,8 +50,11 @@ class ClassWording:
 
     def among(self, rows: IndexArray) -> str:
         """The classes; see `PlaceWording.among`."""
-        best = self.probabilities[rows].argmax(axis=1)
-        return self.at(int(rows[0])) if len(rows) == 1 else listed([told_apart([self.names[place]]) for place in best])
+        if len(rows) == 1:
+            return self.at(int(rows[0]))
+        counts = Counter(self.probabilities[rows].argmax(axis=1).tolist()).most_common()
+        every = "all " if len(counts) == 1 else ""
+        return listed([f"{told_apart([self.names[place]])} ({every}{count})" for place, count in counts])
 
     def puts(self, what: str, rows: IndexArray) -> str:
         """The classes; see `PlaceWording.puts`."""
