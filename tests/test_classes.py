@@ -1,10 +1,12 @@
 """Predictors that give probabilities of classes: their log-ratios, refinements, labels and files."""
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy.special import softmax
@@ -24,6 +26,7 @@ from manifuse.report.class_shift import ClassShift
 from manifuse.report.pictures import pictures_of
 from manifuse.report.refinement_page import page_of
 from manifuse.run.preparation import prepare
+from manifuse.run.truth import names_as_given
 from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.classes import Classes
 from manifuse.tables.label_table import read_labels
@@ -791,11 +794,14 @@ def test_a_class_that_has_a_namesake_of_its_own_is_not_another():
     classes = Classes(("1", "1.0", "2"))
     assert classes.places_of(["1", "1.0", "2", "2.0", "1.00"]).tolist() == [0, 1, 2, 2, 0]
     assert Classes(("1", "x")).places_of(["1.0", "x.0"]).tolist() == [0, -1]
+    both = names_as_given(Classes(("1", "1.0", "2")), as_numbers=True)
+    assert both.tolist() == ["1", "1.0", "2"]
+    assert names_as_given(Classes(("1.0", "2")), as_numbers=True).tolist() == [1, 2]
     assert Classes(("1.0", "x")).places_of(["1", "x", "True"]).tolist() == [0, 1, -1]
 
 
 @pytest.mark.parametrize("kind", ["labels", "classes", "text"])
-def test_classes_come_out_as_numbers_if_a_truth_names_them_so(kind):
+def test_classes_come_out_as_numbers_if_a_truth_names_them_so(kind, tmp_path):
     """A comparison of texts with numbers is false everywhere, and says nothing of it."""
     names = ("3", "1", "10", "2")
     main, others, known, truth, _ = draw(1, labels=60, names=names)
@@ -804,8 +810,16 @@ def test_classes_come_out_as_numbers_if_a_truth_names_them_so(kind):
         main = mf.Observations(main.came, main.table, ids=main.keys, classes=[3, 1, 10, 2], name="ours")
     labels = mf.ClassLabels(known.keys, known.names.astype(int)) if kind == "labels" else None
     result = mf.refine(main, others, labels, rng=0)
-    frame, later = result.to_frame(), result.apply(main.take(np.arange(9)))
-    assert len(later) == 9
+    frame = result.to_frame()
+    came = pd.DataFrame(main.came[:9], columns=main.classes.names).assign(id=[f"n{row}" for row in range(9)])
+    came[[f"x{column}" for column in range(main.table.shape[1])]] = main.table[:9]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mf.ManifuseWarning)
+        later = result.apply(came, classes=list(main.classes.names))
+    assert pd.api.types.is_integer_dtype(later["predicted"]) is (kind != "text")
+    mf.save(result, tmp_path / "model.npz")
+    again = mf.refine(mf.load(tmp_path / "model.npz").main, others, labels, rng=0)
+    assert again.predicted.dtype.kind == result.predicted.dtype.kind
     right = np.mean(result.predicted == numbers)
     assert right == np.mean(frame["predicted"].to_numpy() == numbers)
     assert bool(right == 0) is (kind == "text")

@@ -85,7 +85,7 @@ def test_other_data_sets_come_by_an_entry_point(monkeypatch):
     monkeypatch.setattr(mf.datasets, "entry_points", lambda group: [found])
     assert mf.datasets.load("osr", "open", seed=4) == (("osr", "open"), {"labels": 200, "seed": 4, "folder": None})
     monkeypatch.setattr(mf.datasets, "entry_points", lambda group: [])
-    with pytest.raises(mf.InputError, match=r"'osr' came, but only .* 'digits' .* run: pip install manifuse-study$"):
+    with pytest.raises(mf.InputError, match=r"'osr' came, but only .* 'digits' .* run: pip install ./study$"):
         mf.datasets.load("osr")
     np.testing.assert_array_equal(mf.datasets.load("digits").main.scores, mf.datasets.load_digits().main.scores)
 

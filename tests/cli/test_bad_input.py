@@ -180,6 +180,11 @@ CASES = {
         ["--drop", "score"],
         "main.csv has its score in that column; keep it, or",
     ),
+    "a column without a name left out that no table has": (
+        {},
+        ["--drop", ""],
+        "--drop '' came, but no table has such a column",
+    ),
     "a column left out that no table has": (
         {},
         ["--drop", "city"],

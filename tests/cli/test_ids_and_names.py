@@ -214,7 +214,7 @@ def test_ids_that_differ_after_a_letter_are_noticed(case, ours, theirs):
         warnings.simplefilter("always")
         mf.refine(main, [other], rng=0)
     said = [str(each.message) for each in caught if getattr(each.message, "code", "") == "spelling_of_ids"]
-    way = "leading zeros" if "04" in ours else "hyphens and other signs"
+    way = "leading zeros" if "04" in ours else "hyphens, blanks and other signs"
     expected = f"{lost} more ids of theirs would be equal to ids of table if both wrote {way} in one way; spell them"
     assert lost > 10
     assert [each.startswith(expected) for each in said] == ([True] if "P" in ours else [])

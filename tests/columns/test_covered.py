@@ -75,7 +75,7 @@ def test_a_class_that_the_reference_does_not_know_keeps_its_probability(rng):
     rows, known = np.arange(0, 400, 3), [0, 1, 3]
     shares = said[np.ix_(rows, known)]
     theirs = mf.Observations(shares / shares.sum(axis=1, keepdims=True), ids=rows, classes=names[known], name="theirs")
-    with pytest.warns(mf.ManifuseWarning, match="It says nothing of them, or something of several together"):
+    with pytest.warns(mf.ManifuseWarning, match="It gives them no probability, or one for several of them together"):
         result = mf.refine(main, [theirs], rng=0)
     assert result.evidence.uncovered == ("c",)
     assert result.to_dict()["uncovered"] == ["c"]
@@ -202,5 +202,6 @@ def test_as_many_other_classes_as_are_missing_may_be_the_same_ones(rng, names, t
         mf.refine(main, [reference], rng=0)
     said = [str(each.message) for each in caught if each.message.code == "lacking_classes"]
     lacks, has = (", ".join(sorted({*one} - {*other})) for one, other in (("abc", names), (names, "abc")))
-    expected = f"it has not the classes {lacks} of ours, but {has}; write them alike if they are the same."
+    kind = "class" if len(lacks) == 1 else "classes"
+    expected = f"it lacks the {kind} {lacks} of ours, and has {has} instead; write them alike if they are the same."
     assert said == ([expected] if told else [])

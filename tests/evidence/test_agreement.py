@@ -15,6 +15,7 @@ from manifuse.evidence.one_factor import (
     correlation,
     correlation_and_influence,
     correlations,
+    loadings_towards_usual,
 )
 from manifuse.evidence.reason import Reason
 
@@ -35,12 +36,15 @@ def answer(columns, same_target=None, **rest):
 
 def test_references_count_more_where_labels_would_show_harm(rng):
     columns = scores(rng, (0.5, 0.7, 0.6, 0.8))
-    without, with_labels = answer(columns), answer(columns, shown=1.0)
+    without, with_labels = answer(columns), answer(columns, harm_shown=1.0)
     model = OneFactor.of(correlations(columns, np.nan_to_num(columns[:, 1:]))[0])
     loading = model.shrunk(400.0)[0]
     own = loading / (1.0 - loading**2)
     ratio = (own + PRESUMED) / (own + PRESUMED_WITH_LABELS)
     np.testing.assert_allclose(with_labels.pulls, ratio * without.pulls)
+    # In between, the number that is presumed is.
+    half = answer(columns, harm_shown=0.5)
+    np.testing.assert_allclose(1.0 / half.pulls, (1.0 / without.pulls + 1.0 / with_labels.pulls) / 2.0)
     assert ratio > 1.2
 
 
@@ -134,9 +138,11 @@ def test_correlations_of_references_that_do_not_agree_are_drawn_to_usual_ones():
     correlated[2, 3] = correlated[3, 2] = 0.04
     half = (correlated + 0.36) / 2.0
     np.fill_diagonal(half, 1.0)
-    np.testing.assert_allclose(OneFactor.usual(correlated, 100.0), OneFactor.of(half).loadings)
-    np.testing.assert_allclose(OneFactor.usual(correlated, 0.0), 0.6, atol=1e-6)
-    assert OneFactor.of(correlated).loadings.max() > 0.9 > 2 * OneFactor.usual(correlated, 100.0).max() - 0.3
+    np.testing.assert_allclose(loadings_towards_usual(correlated, 100.0), OneFactor.of(half).loadings)
+    np.testing.assert_allclose(loadings_towards_usual(correlated, 0.0), 0.6, atol=1e-6)
+    assert OneFactor.of(correlated).loadings.max() > 0.9
+    found = loadings_towards_usual(np.outer([0.99, 0.9, 0.01], [0.99, 0.9, 0.01]), 1e12)
+    np.testing.assert_allclose(found, [MOST_LOADING, MOST_LOADING, 0.1], atol=1e-3)
 
 
 @pytest.mark.parametrize("seed", [7002, 7031, 7053])

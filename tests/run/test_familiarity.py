@@ -437,3 +437,28 @@ def test_where_features_say_nothing_of_classes_these_are_not_called_exchanged():
         later, similar = rng.dirichlet(np.ones(4), (2, 50))
         found += bool((exchanged(later, similar, 6.0 / np.sqrt(50)) != np.arange(4)).any())
     assert found <= 2
+
+
+def test_columns_are_named_however_they_are_sorted(rng):
+    """They are searched by name, and were fitted in another order."""
+    features = rng.standard_normal((300, 3)) * [1.0, 10.0, 100.0]
+    features[0] = [4.0, 30.0, 250.0]
+    names = ("z", "b", "a")
+    ours = mf.Observations(features[:, 0], features, ids=range(300), feature_names=names, name="ours")
+    other = mf.Observations(features[:60, 0] + rng.standard_normal(60), ids=range(60), name="other")
+    result = mf.refine(ours, [other], rng=0)
+    for column, name in enumerate(names):
+        for change, code in ((1e6, "strange_columns"), (0.0, "filled_columns")):
+            later = rng.standard_normal((80, 3)) * [1.0, 10.0, 100.0]
+            later[:, column] = change
+            new = mf.Observations(
+                rng.standard_normal(80), later, ids=range(1000, 1080), feature_names=names, name="new"
+            )
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                result.apply(new)
+            said = [str(each.message) for each in caught if each.message.code in ("strange_columns", "filled_columns")]
+            assert len(said) == 1
+            assert repr(name) in said[0]
+            assert not any(repr(other) in said[0] for other in names if other != name)
+            assert [each.message.code for each in caught if str(each.message) == said[0]] == [code]

@@ -6,7 +6,10 @@ from scipy.special import expit, softmax
 from tests.problems import smooth_truth
 
 import manifuse as mf
+from manifuse.columns.held_labels import apart_of, missed_share
+from manifuse.columns.view import View
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.evidence.rankings import PairedRanking
 
 ROWS, LABELS = 500, 60
 
@@ -151,7 +154,7 @@ def test_ordered_pairs_that_are_not_as_far_apart_as_others_are_told_of(chosen, a
             "near": (order[places], order[places + 5]),
             "ends": (order[places % 150], order[ROWS - 1 - places % 140]),
             "any": np.split(rng.permutation(ROWS)[: 2 * LABELS], 2),
-            "one row": (np.full(LABELS, 3), rng.permutation(ROWS - 10)[:LABELS] + 10),
+            "one row": (np.full(LABELS, order[ROWS // 2]), rng.permutation(order[order != order[ROWS // 2]])[:LABELS]),
         }[chosen]
         first = truth[one] > truth[other]
         labels = mf.RankLabels.from_pairs(np.where(first, one, other), np.where(first, other, one))
@@ -188,3 +191,38 @@ def test_labels_of_rows_that_references_do_not_know_vouch_for_no_others(chosen):
         gains.append(100 * (after - before))
     # Without this rule it is -1.5 where no label is of a known row.
     assert np.mean(gains) > -0.6
+
+
+def test_gaps_are_compared_with_those_of_any_two_rows():
+    """The share of smaller gaps is 1/2 in the mean, with variance 1/12; pairs that share a row count as fewer."""
+    scores = np.arange(1500.0)[:, None]
+
+    def told(gap, pairs):
+        first = 18 * np.arange(pairs)
+        return apart_of(scores, PairedRanking.of(first, first + gap))
+
+    # Of the gaps of 1,500 rows in a line, the share 1 - (1 - g / 1500)^2 is below g.
+    for pairs in (20, 60):
+        for share, found in ((0.5 - 3.3 / np.sqrt(12 * pairs), "closer"), (0.5 - 2.7 / np.sqrt(12 * pairs), None)):
+            gap = round(1500 * (1 - np.sqrt(1 - share)))
+            assert told(gap + (gap % 18 == 0), pairs) == found
+    assert told(1090, 20) == "farther"
+    shared = PairedRanking.of(np.zeros(60, dtype=int), np.arange(1000, 1060))
+    assert apart_of(scores, shared) is None
+    few = np.repeat([0.0, 1.0], 100)[:, None]
+    # Half of all pairs are equal, and count one half: the mean share of equal pairs is 1/4.
+    assert apart_of(few, PairedRanking.of(np.arange(9), np.arange(9) + 50)) is None
+    assert apart_of(few, PairedRanking.of(np.arange(40), np.arange(40) + 50)) == "closer"
+
+
+@pytest.mark.parametrize("share, labels, missed", [(0.4, 60, True), (0.25, 60, True), (0.6, 4, False)])
+def test_the_share_of_rows_that_labels_miss_is_that_of_references_which_know_none(share, labels, missed):
+    known = np.zeros((400, 2))
+    known[: int(400 * share), 0] = 1.0
+    known[:, 1] = 1.0  # This one knows all rows, and hides nothing.
+    rows = View(None, {}, known)
+    assert missed_share(rows, np.arange(400 - labels, 400)) == (share if missed else 0.0)
+    assert missed_share(rows, np.arange(labels)) == 0.0
+    assert missed_share(View(None, {}, np.zeros((400, 0))), np.arange(labels)) == 0.0
+    # Labels of nearly all rows leave little to chance.
+    assert missed_share(rows, np.arange(int(60 * share), 400)) == share

@@ -57,7 +57,7 @@ class Index:
         """
         table = table[order.rows]
         scaling = Scaling.of(table, standardised=standardised, name=name)
-        rows = scaling.apply(table)[:, order.columns]
+        rows = np.take(scaling.apply(table), order.columns, axis=1)
         in_cells = len(rows) >= IN_CELLS and find_spec("faiss") is not None
         return cls(scaling, order, rows, _in_cells(rows) if in_cells else _exactly(rows))
 
@@ -80,7 +80,7 @@ class Index:
             Squared distances, from differences in double precision; the smallest first.
         indices : (q, count) array of int
         """
-        scaled = self.scaling.apply(features)[:, self.order.columns]
+        scaled = np.take(self.scaling.apply(features), self.order.columns, axis=1)
         indices = self.find(scaled, count)
         squares = self._squares(scaled, indices)
         rising = np.argsort(squares, axis=1, kind="stable")

@@ -139,8 +139,8 @@ class Neighbours:
     recall: float
     standardised: bool
 
-    def before(self, order: Order) -> Neighbours:
-        """Return them for the table whose rows were brought into an order before they were searched."""
+    def undo(self, order: Order) -> Neighbours:
+        """Return them by the rows of the table as it was before it was brought into an order to be searched."""
         places = inverse_order(order.rows)
         return replace(self, indices=order.rows[self.indices[places]], distances=self.distances[places])
 

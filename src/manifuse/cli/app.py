@@ -194,7 +194,7 @@ def explore_command(
     host: Annotated[str, Option(help="The address; by default only this machine can open the page.")] = "127.0.0.1",
     port: Annotated[int, Option(help="The port; 0 for any that is free.", min=0, max=65535)] = 8765,
 ) -> None:
-    """Serve a page on this machine that shows what refine gives, and what is lost without a reference.
+    """Serve a page on this machine that shows what refine gives, and what it gives without a reference.
 
     The page shows MAIN refined by the references; without tables, it shows a data set.
     It exports a config with which refine repeats what it shows.
@@ -262,7 +262,7 @@ def _demand_folder() -> None:
 def _demand_values(arguments: list[str]) -> None:
     """Refuse an empty argument, such as of a variable that is not set; as a path it would be the current folder.
 
-    To leave out is the column without a name, as pandas writes its index.
+    ``--drop ''`` leaves out the column without a name, as pandas writes its index.
     """
     for before, each in pairwise(["manifuse", *arguments]):
         option, sign, value = each.partition("=") if each.startswith("--") else (before, "", each)

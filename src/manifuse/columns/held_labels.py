@@ -49,7 +49,7 @@ class Labels:
         Whether the mean place of the labelled rows is that of all rows, but for chance, if rows follow each other in
         time.
     of_known : bool
-        Whether references know labelled rows as often as all rows, but for chance, or more often, or know few rows.
+        Whether labels show what references do at most rows; see `missed_share`.
     apart : {"closer", "farther"} or None
         Of ordered pairs, whether own scores are closer to each other, or farther apart, than those of two rows usually
         are; None if that could be chance.
@@ -99,12 +99,17 @@ def are_of_all_times(rows: int, labelled: IndexArray) -> bool:
     return have_means_of_all([(places[:, None].astype(np.float64), np.isin(places, labelled))])
 
 
-def unseen_share(rows: View, labelled: IndexArray) -> float:
-    """Share of rows that references know if they know labelled rows certainly less often, in [0, 1]; else 0."""
-    known, chosen = rows.known.max(axis=1, initial=0.0) > 0, np.unique(labelled)
-    share = float(known.mean())
-    error = np.sqrt(share * (1.0 - share) * (1.0 - len(chosen) / len(known)) / len(chosen))
-    return share if known[chosen].mean() < share - UNLIKE * error else 0.0
+def missed_share(rows: View, labelled: IndexArray) -> float:
+    """Share of the rows for which labels do not show what references do, in [0, 1].
+
+    They are those that a reference knows which knows labelled rows certainly less often than all rows.
+    """
+    known, chosen = rows.known > 0, np.unique(labelled)
+    shares = known.mean(axis=0)
+    errors = np.sqrt(shares * (1.0 - shares) * (1.0 - len(chosen) / len(known)) / len(chosen))
+    most = UNLIKE + np.sqrt(2.0 * np.log(max(known.shape[1], 1)))
+    missing = known[chosen].mean(axis=0) < shares - most * errors
+    return float(known[:, missing].any(axis=1).mean())
 
 
 def apart_of(own: FloatArray, score: Score) -> Apart | None:

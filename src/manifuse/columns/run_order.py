@@ -18,8 +18,8 @@ from manifuse.columns.held_labels import (
     are_of_all_times,
     distances_of,
     is_like_rest,
+    missed_share,
     most_taught,
-    unseen_share,
 )
 from manifuse.columns.imputed import impute
 from manifuse.columns.learned import teach
@@ -98,11 +98,11 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
     paired = np.where(known.fitted.known[..., None] > 0, known.fitted["references"], np.nan)
     own, imputed = known.held_out["own"], known.held_out["references"]
     # Labels of other rows do not show whether the references do harm.
-    shown = 0.0
+    harm_shown = 0.0
     if given.score is not None and not given.score.is_of_few:
-        shown = 1.0 - unseen_share(known.fitted, given.score.rows)
+        harm_shown = 1.0 - missed_share(known.fitted, given.score.rows)
     sure = sureness(own, given.problem.main.classes)
-    agreement = ask(own, paired, imputed, same_target=given.same_target, shown=shown, sureness=sure)
+    agreement = ask(own, paired, imputed, same_target=given.same_target, harm_shown=harm_shown, sureness=sure)
     left = left_of_references(known.fitted, agreement.full_pulls, given.score, given.problem.units)
     return replace(agreement, left=left)
 
@@ -178,7 +178,7 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
         unseen,
         like_rest=is_like_rest(rows, score.rows),
         of_all_times=held is not Held.BY_RUN or are_of_all_times(len(rows), score.rows),
-        of_known=unseen_share(rows, score.rows) < MANY_KNOWN,
+        of_known=missed_share(rows, score.rows) < MANY_KNOWN,
         apart=apart_of(rows["own"], score),
     )
 

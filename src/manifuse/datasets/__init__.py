@@ -164,8 +164,8 @@ def load(
     entry = next(iter(entry_points(group=GROUP)), None)
     if entry is None:
         raise InputError(
-            f"{name!r} came, but only the data set 'digits' comes with manifuse; for those of the result tables run: "
-            "pip install manifuse-study"
+            f"{name!r} came, but only the data set 'digits' comes with manifuse; for those of the result tables, in a "
+            "checkout, run: pip install ./study"
         )
     found: Example[RankLabels] = entry.load()(name, task, labels=labels, seed=seed, folder=folder)
     return found

@@ -83,5 +83,6 @@ def _classify(
     """Train a logistic regression on some rows, and give its probabilities of others."""
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=ITERATIONS))
     model.fit(features[trained], digits[trained])
+    # Text, as the truth is.
     names = model.classes_.astype(np.str_)
     return Observations(model.predict_proba(features[rows]), features[rows], ids=rows, classes=names, name=name)

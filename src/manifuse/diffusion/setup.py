@@ -59,7 +59,7 @@ class Setup:
         order = search_order(table)
         features = table.table[np.ix_(*order)]
         query = Query(max(choices(self.algorithm.neighbours)), standardised, table.name, self.algorithm.search)
-        return self.backend.search(features, query, rng).before(order)
+        return self.backend.search(features, query, rng).undo(order)
 
     def folds(self) -> list[IndexArray]:
         """Put the pairs of every reference into folds of nearly equal size, an array (p,) of fold numbers each."""

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from manifuse.evidence.left_out import left_out
-from manifuse.evidence.one_factor import OneFactor, correlations
+from manifuse.evidence.one_factor import OneFactor, correlations, loadings_towards_usual
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.records import Saveable
@@ -27,8 +27,8 @@ LEAST_LOADING, CERTAIN, REVERSED = 0.2, 2.0, -0.4
 #: Fewest references that can contradict each other.
 FEWEST_REFERENCES = 3
 
-#: The main predictor counts as much more than its loading says, in units of ``loading / (1 - loading^2)``: without
-#: labels, and with labels, which show whether the references do harm.
+#: The main predictor counts as much more than its loading says, in units of ``loading / (1 - loading^2)``: where no
+#: label would show whether references do harm, and where labels would.
 PRESUMED, PRESUMED_WITH_LABELS = 1.75, 0.75
 
 #: References whose correlation is above this are near copies of each other, and count as one.
@@ -101,7 +101,7 @@ def ask(
     held_out: FloatArray,
     *,
     same_target: bool | None,
-    shown: float = 0.0,
+    harm_shown: float = 0.0,
     sureness: float = 1.0,
 ) -> Agreement:
     """Ask the references.
@@ -116,8 +116,8 @@ def ask(
         The same predicted at every row, at a pair without that pair.
     same_target : bool or None
         Whether the user says that all predict the same thing; False: they must show it.
-    shown : float
-        Share of the rows at which labels show harm, in [0, 1].
+    harm_shown : float
+        Share of the rows for which labels would show whether references do harm, in [0, 1].
     sureness : float
         How much more every reference counts; see `columns.own.sureness`.
     """
@@ -133,7 +133,8 @@ def ask(
     if len(kept) > 1:
         within = among[np.ix_(kept, kept)]
         with_own, with_each_other = _agree(within, shared)
-        presumed, each = PRESUMED + shown * (PRESUMED_WITH_LABELS - PRESUMED), np.zeros(len(voices))
+        presumed = PRESUMED + harm_shown * (PRESUMED_WITH_LABELS - PRESUMED)
+        each = np.zeros(len(voices))
         each[kept[1:]] = sureness * _pulls_of(within, shared, agree=with_each_other, presumed=presumed)
         # Copies share what one of them counts.
         pulls = (each / np.bincount(copies))[copies[1:]]
@@ -165,7 +166,7 @@ def _pulls_of(correlated: FloatArray, pairs: float, *, agree: bool, presumed: fl
 
     Where references do not ``agree`` with each other, one factor that is fitted to noise would make one the truth.
     """
-    loadings = OneFactor.of(correlated).shrunk(pairs) if agree else OneFactor.usual(correlated, pairs)
+    loadings = OneFactor.of(correlated).shrunk(pairs) if agree else loadings_towards_usual(correlated, pairs)
     weights = loadings / (1.0 - loadings**2)
     return np.asarray(weights[1:] / (weights[0] + presumed))
 

@@ -66,7 +66,7 @@ class Measurement(Saveable):
     of_all_times : bool
         Whether they are from all times, if rows follow each other in time; see `Labels`.
     of_known : bool
-        Whether references know the labelled rows as often as the rest, or more often, or know few rows; see `Labels`.
+        Whether labels show what references do at most rows; see `Labels`.
     apart : {"closer", "farther"} or None
         How ordered pairs differ from other pairs of rows; see `Labels`.
     """

@@ -67,24 +67,24 @@ class OneFactor:
                 break
         return cls(correlated, loadings)
 
-    @classmethod
-    def usual(cls, correlated: FloatArray, pairs: float) -> FloatArray:
-        """Loadings (k,) of correlations (k, k) that are drawn to those of `USUAL` ones by the number of pairs."""
-        drawn = (pairs * correlated + USUAL_PAIRS * USUAL**2) / (pairs + USUAL_PAIRS)
-        np.fill_diagonal(drawn, 1.0)
-        return cls.of(drawn).believed
-
-    @property
-    def believed(self) -> FloatArray:
-        """Loadings (k,) in the range of those that are believed, [0.1, 0.8]."""
-        return np.asarray(np.clip(self.loadings, np.sqrt(COMMON[0]), MOST_LOADING))
-
     def shrunk(self, pairs: float) -> FloatArray:
         """Loadings (k,) towards `USUAL`, on the scale of Fisher's z, by the number of pairs; in [0.1, 0.8]."""
         limit = float(np.sqrt(COMMON[1]))
         seen = np.arctanh(np.clip(self.loadings, -limit, limit))
         shrunk = np.tanh((pairs * seen + USUAL_PAIRS * np.arctanh(USUAL)) / (pairs + USUAL_PAIRS))
-        return np.asarray(np.clip(shrunk, np.sqrt(COMMON[0]), MOST_LOADING))
+        return believed(shrunk)
+
+
+def loadings_towards_usual(correlated: FloatArray, pairs: float) -> FloatArray:
+    """Loadings (k,) of correlations (k, k) that are drawn to those of `USUAL` ones by the number of pairs."""
+    drawn = (pairs * correlated + USUAL_PAIRS * USUAL**2) / (pairs + USUAL_PAIRS)
+    np.fill_diagonal(drawn, 1.0)
+    return believed(OneFactor.of(drawn).loadings)
+
+
+def believed(loadings: FloatArray) -> FloatArray:
+    """Loadings in the range of those that are believed, [0.1, 0.8]."""
+    return np.asarray(np.clip(loadings, np.sqrt(COMMON[0]), MOST_LOADING))
 
 
 def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, float, float]:

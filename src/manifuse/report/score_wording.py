@@ -70,6 +70,6 @@ ScoreWording = PlaceWording | ClassWording
 
 
 def told_of(table: Observations, scores: FloatArray | None = None) -> ScoreWording:
-    """What a table says of its rows, or would say by other scores in its scale (n,) or (n, k)."""
+    """What a table says of its rows, or says by other scores in its scale (n,) or (n, k)."""
     given = table.in_scale(table.scores) if scores is None else scores
     return PlaceWording(percentiles_of(given)) if table.classes is None else ClassWording(table.classes.names, given)

@@ -16,7 +16,6 @@ from manifuse.evidence.class_score import LogLoss
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.rivals.imputation import features_of, imputed_column
-from manifuse.tables.classes import known_as
 from manifuse.tables.observations import Observations
 
 #: Probabilities below this are taken as this, so that logarithms are finite.
@@ -63,9 +62,7 @@ def imputed_logarithms(main: Observations, references: Sequence[Observations], s
         theirs, known = locate(main.keys, reference.keys)
         rows = np.flatnonzero(known)
         said = reference.scores[:, None] if reference.classes is None else logarithms_of(reference)
-        is_alike = reference.classes is not None and {*known_as(reference.classes.names)} == {
-            *known_as(main.classes.names)
-        }
+        is_alike = main.classes.same_as(reference.classes)
         if reference.classes is not None and is_alike:
             said = said[:, reference.classes.places_of(main.classes.names)]
         column = imputed_column(main, reference.name, rows, said[theirs[rows]], seed)

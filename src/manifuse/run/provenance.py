@@ -110,7 +110,8 @@ class Provenance(Saveable):
         others = (InputTable("reference", each.name, len(each)) for each in references)
         taught = () if labels is None else (InputTable("labels", "labels", len(labels)),)
         tables = (InputTable("main", main.name, len(main)), *others, *taught)
-        return cls(tables, has_numbers=labels.are_numbers if isinstance(labels, ClassLabels) else main.numbers_classes)
+        named = labels if isinstance(labels, ClassLabels) else main.classes
+        return cls(tables, has_numbers=named is not None and named.are_numbers)
 
     @classmethod
     def of_files(cls, tables: Tables) -> Self:

@@ -15,7 +15,7 @@ from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_blank
 from manifuse.run.provenance import Provenance
-from manifuse.tables.classes import WHOLE, Classes, known_as
+from manifuse.tables.classes import WHOLE, Classes, names_elsewhere
 from manifuse.tables.containers import to_numpy, to_text
 from manifuse.tables.labels import RankLabels, to_grades
 from manifuse.tables.observations import Observations
@@ -54,8 +54,9 @@ def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
 
 def names_as_given(classes: Classes, *, as_numbers: bool) -> NDArray[Any]:
     """Names of classes (k,): as text or, if wanted ``as_numbers``, whole numbers and truth values as such."""
-    known = known_as(classes.names)
-    if as_numbers and all(map(WHOLE.fullmatch, known)):
+    known = names_elsewhere(classes.names)
+    # 1 and 1.0 may both be classes.
+    if as_numbers and all(WHOLE.fullmatch(name) and "." not in name for name in known):
         return np.array(known).astype(np.int64)
     if as_numbers and {*known} == {"False", "True"}:
         return np.array([name == "True" for name in known])
@@ -73,7 +74,7 @@ def columns_as_given(rows: Observations, refined: RefinedScores, made_of: Proven
 
 
 def names_in_order(classes: Classes, *, as_numbers: bool) -> NDArray[Any]:
-    """The same as scikit-learn sorts them."""
+    """Names as `names_as_given`, sorted as scikit-learn sorts them."""
     return np.sort(names_as_given(classes, as_numbers=as_numbers))
 
 

@@ -7,7 +7,7 @@ from copy import copy
 from unicodedata import normalize
 
 from manifuse.errors import InputError, warn
-from manifuse.tables.classes import known_as
+from manifuse.tables.classes import names_elsewhere
 from manifuse.tables.feature_names import places_of
 from manifuse.tables.observations import Observations
 
@@ -74,7 +74,7 @@ def demand_same_classes(name: str, classes: Collection[str] | None, fitted: Obse
         If they are others.
     """
     names = (classes, None if fitted.classes is None else fitted.classes.names)
-    ours, theirs = (None if each is None else {*known_as(each)} for each in names)
+    ours, theirs = (None if each is None else {*names_elsewhere(each)} for each in names)
     if ours == theirs:
         return
     # Names that look the same may be composed in another way.

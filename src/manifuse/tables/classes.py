@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -23,7 +23,7 @@ from manifuse.errors import InputError
 from manifuse.grid import many
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.records import Saveable
-from manifuse.tables.containers import to_text
+from manifuse.tables.containers import are_numbers, to_text
 from manifuse.tables.id_checks import demand_visible
 
 #: The least probability that is learned of a class, as a share of an equal one.
@@ -40,9 +40,12 @@ class Classes(Saveable):
     Attributes
     ----------
     names : tuple of str
+    are_numbers : bool
+        Whether they came as numbers.
     """
 
     names: tuple[str, ...]
+    are_numbers: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, names: Any, columns: int, *, name: str) -> Self:
@@ -75,7 +78,7 @@ class Classes(Saveable):
             raise InputError(f"{name} has the class {twice!r} twice; give each column a class of its own.")
         if len(texts) < 2:
             raise InputError(f"{name} has one class, {texts[0]!r}; give the probabilities of at least two classes.")
-        return cls(texts)
+        return cls(texts, are_numbers(names, what=f"The classes of {name}"))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -86,7 +89,7 @@ class Classes(Saveable):
 
         They follow the names in their order, so that the order of the columns does not matter.
         """
-        places = np.argsort(np.argsort(known_as(self.names)))
+        places = np.argsort(np.argsort(names_elsewhere(self.names)))
         return np.asarray(-np.sqrt(2.0) * helmert(len(self)).T[places])
 
     def log_ratios(self, logarithms: FloatArray) -> FloatArray:
@@ -112,16 +115,19 @@ class Classes(Saveable):
         return np.asarray(np.array(self.names)[probabilities.argmax(axis=1)])
 
     def places_of(self, names: Any) -> IndexArray:
-        """Positions of names among the classes (l,), as `known_as`; -1 of those that are not there.
+        """Positions of names among the classes (l,), as `names_elsewhere`; -1 of those that are not there.
 
         True and False are the classes 1 and 0, if these are all.
         """
-        known, own = known_as(self.names), range(len(self))
-        places = dict(zip(known, own, strict=True)) | dict(zip(self.names, own, strict=True))
-        if {*known} == {"0", "1"}:
+        places = {name: place for place, name in enumerate(names_elsewhere(self.names))}
+        if places.keys() == {"0", "1"}:
             places |= {"False": places["0"], "True": places["1"]}
         texts = map(str, names)
         return np.array([places.get(each, places.get(_as_whole(each), -1)) for each in texts], dtype=np.intp)
+
+    def same_as(self, others: Classes | None) -> bool:
+        """Whether others are the same classes, in any order."""
+        return others is not None and {*names_elsewhere(self.names)} == {*names_elsewhere(others.names)}
 
     def spelled_otherwise(self, names: Sequence[str]) -> dict[str, str]:
         """Classes that other ``names`` have, but with other capitals, blanks or composed characters.
@@ -149,7 +155,7 @@ class Classes(Saveable):
         return np.asarray((logarithms - logarithms.mean(axis=0)).T @ self.contrasts[shared])
 
 
-def known_as(names: Collection[str]) -> tuple[str, ...]:
+def names_elsewhere(names: Collection[str]) -> tuple[str, ...]:
     """Names by which classes are known in other tables: whole numbers without a fraction, if all stay different.
 
     Programs write names of columns from floats, and numbers of a truth become text without a fraction.

@@ -157,5 +157,6 @@ def demand_there(names: Iterable[str], tables: Sequence[Collection[str]], option
     for name in names:
         if not any(name in there for there in tables):
             raise InputError(
-                f"`{option}` {name} came, but no table has such a column; correct it, and name each column by itself."
+                f"`{option}` {name or repr(name)} came, but no table has such a column; correct it, and name each "
+                "column by itself."
             )

@@ -51,8 +51,8 @@ def warn_of_missing(what: str, values: FloatArray) -> bool:
     if np.isfinite(missing[0]):
         warn(
             "far_values",
-            f"Several {what} are {missing[0]:.0f}, far from all others, as is written for missing values; leave "
-            "these rows out if so.",
+            f"Several {what} are {missing[0]:.0f}, far from all others, as is written for missing values; if so, "
+            "leave their rows out.",
         )
     return bool(np.isfinite(missing[0]))
 

@@ -13,7 +13,7 @@ from manifuse.grid import SHOWN, Grid, as_html, figures, many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.records import Saveable, read, write
 from manifuse.tables.classes import Classes
-from manifuse.tables.containers import are_numbers, demand_one_order, device_of, to_floats, to_keys
+from manifuse.tables.containers import demand_one_order, device_of, to_floats, to_keys
 from manifuse.tables.feature_names import names_of
 from manifuse.tables.frame_reading import ClassColumns, observe_frame
 from manifuse.tables.origin import Origin
@@ -127,7 +127,6 @@ class Observations(Saveable):
         self.name = name
         self.scale: Scale = scale
         self.classes = None if classes is None else Classes.of(classes, scores.shape[1], name=name)
-        self.numbers_classes = classes is not None and are_numbers(classes, what=f"The classes of {name}")
         self.came: FloatArray = scores[kept]
         self.straightening: Straightening | None = None
         self.scores: FloatArray = points_of(self.came, scale, self.classes, kept, name=name)
@@ -240,7 +239,7 @@ class Observations(Saveable):
             scale=record["scale"],
             classes=None if classes is None else classes.names,
         )
-        made.called = read(TableColumns, record["called"])
+        made.called, made.classes = read(TableColumns, record["called"]), classes
         return straightened_by(made, read(Straightening | None, record["straightening"]))
 
     def with_own_features(self) -> "Observations":

@@ -15,7 +15,10 @@ from manifuse.grid import many
 from manifuse.tables.observations import Observations
 
 #: Zeros before a number, the end of a whole number that a program wrote with a fraction, and signs.
-ZEROS, FRACTION, SIGNS = re.compile(r"(?<!\d)0+(?=\d)"), re.compile(r"\.0$"), re.compile(r"[^\w]|_")
+ZEROS, FRACTION, SIGNS = re.compile(r"(?<![\d.])0+(?=\d)"), re.compile(r"\.0$"), re.compile(r"[^\w]|_")
+
+#: Ids whose signs are part of a number.
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 #: So many ids are not equal without their signs by chance.
 FEW = 5
@@ -32,8 +35,8 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
     """Say how many more ids than the ``equal`` ones would be equal if both tables spelled them so; else nothing.
 
     ``ids`` (l,) are those of ``name``. They may be composed in another way, have characters of no width, have lost
-    zeros before a number, as in a spreadsheet, be whole numbers that a program wrote with a fraction, have other signs
-    between letters and digits or, if most ids differ in nothing else, have other capitals.
+    zeros before a number, as in a spreadsheet, be whole numbers that a program wrote with a fraction, have other
+    hyphens, blanks or signs, unless they are numbers, or, if most ids differ in nothing else, have other capitals.
     """
     sides = main.keys, ids
     fewest = min(map(len, sides))
@@ -50,7 +53,7 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
         (not is_ascii, _composed, True, "characters in one way (Unicode NFC, without characters of no width)", 1),
         (some(ZEROS), partial(ZEROS.sub, ""), False, "leading zeros in one way", 1),
         (some(FRACTION), partial(FRACTION.sub, ""), False, "whole numbers in one way", 1),
-        (some(SIGNS), partial(SIGNS.sub, ""), False, "hyphens and other signs in one way", FEW),
+        (some(SIGNS), _without_signs, False, "hyphens, blanks and other signs in one way", FEW),
         (2 * equal < fewest, str.casefold, True, "capitals in one way", equal + 1),
     ]
     for is_likely, spell, may_merge, said, least in ways:
@@ -62,6 +65,11 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
         if more >= least and (may_merge or not merges):
             return f"{many(more, 'more id')} of {name} would be equal to ids of {main.name} if both wrote {said}"
     return ""
+
+
+def _without_signs(key: str) -> str:
+    """An id without hyphens, blanks and other signs; of a number they are part."""
+    return key if NUMBER.fullmatch(key) else SIGNS.sub("", key)
 
 
 def _composed(key: str) -> str:

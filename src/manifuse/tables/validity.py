@@ -90,15 +90,18 @@ def warn_of_lacking_classes(main: Observations, references: Sequence[Observation
             said = f"{reference.name} has the class {there!r}, and {main.name} has {here!r}"
             warn("lacking_classes", f"{said}; write them alike if they are the same class.")
         elif 0 < len(lacking) == len(further) < len(ours):
-            here, there = (told_apart(each[:MOST]) for each in (lacking, further))
-            said = f"{reference.name} has not the classes {here} of {main.name}, but {there}"
-            warn("lacking_classes", f"{said}; write them alike if they are the same.")
+            kind = "class" if len(lacking) == 1 else "classes"
+            said = f"{reference.name} lacks the {kind} {_shown(lacking)} of {main.name}, and has {_shown(further)}"
+            warn("lacking_classes", f"{said} instead; write them alike if they are the same.")
         elif 0 < len(lacking) < len(ours):
             missing = "is missing" if len(lacking) == 1 else "are missing"
-            said = (
-                f"{reference.name} does not have all classes of {main.name} ({told_apart(lacking[:MOST])} {missing})"
-            )
-            warn("lacking_classes", f"{said}. It says nothing of them, or something of several together.")
+            said = f"{reference.name} does not have all classes of {main.name} ({_shown(lacking)} {missing})"
+            warn("lacking_classes", f"{said}. It gives them no probability, or one for several of them together.")
+
+
+def _shown(names: Sequence[str]) -> str:
+    """The first names of classes, told apart."""
+    return first_of([told_apart([name]) for name in names], MOST)
 
 
 def valid_rows(

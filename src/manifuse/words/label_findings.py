@@ -117,10 +117,8 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
         said = "Neighbouring rows are alike, as rows in time are, and the labels are mostly of early or of late rows."
         yield Finding("times", False, f"{said} The gain is that of their time, and may differ in the rest.", "labels")
     if not measured.of_known:
-        said = (
-            "References know the labelled rows less often than the others. Labels do not show whether they help or do"
-        )
-        yield Finding("unknown rows", False, f"{said} harm at rows that they know; ask for labels there.", "labels")
+        said = "References know the labelled rows less often than the others. So labels do not show what references do"
+        yield Finding("unknown rows", False, f"{said} at the rows that they know; get labels there.", "labels")
     if measured.apart is not None:
         how = "closer to each other" if measured.apart == "closer" else "farther apart"
         said = f"The own scores of the ordered pairs are {how} than those of two rows usually are."
