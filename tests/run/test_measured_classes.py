@@ -66,7 +66,10 @@ def test_what_is_not_taken_is_compared_with_own_probabilities_as_they_stay(seed,
 
 
 def test_rows_of_a_group_count_once_in_the_error_of_the_accuracy():
-    """Every labelled row stands twice in the table; its copy says nothing new."""
+    """Every labelled row stands twice in the table; its copy says nothing new.
+
+    In this problem, references count the same in both tables. Copies, which they do not know, may let them count less.
+    """
     main, others, known, _, _ = draw(7, labels=50)
     rows = [main.keys.tolist().index(key) for key in known.keys.tolist()]
     copies = np.concatenate([np.arange(len(main)), rows])
