@@ -15,8 +15,9 @@ from unittest.mock import patch
 
 import manifuse as mf
 from manifuse.columns import run_order
-from manifuse.evidence import agreement, one_factor, verdict
+from manifuse.evidence import agreement, gain, one_factor
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.kernels.arrays import FloatArray
 from manifuse.tables import straightening
 from manifuse_study.datasets.partners import Partners
 from manifuse_study.experiments.by_problem import drawn_problems, run_by_problem
@@ -27,7 +28,17 @@ OUT = Path(__file__).parent / "results" / "gates.csv"
 TRIALS = range(4)
 
 #: What is changed: constants and functions by module and name, or fields of the method.
-Change = Mapping[tuple[ModuleType, str], float | Callable[..., float]]
+Change = Mapping[tuple[ModuleType, str], float | Callable[..., object]]
+
+
+def nothing(*_: object) -> float:
+    """Nothing is missed."""
+    return 0.0
+
+
+def as_if_they_agreed(correlated: FloatArray, pairs: float) -> FloatArray:
+    """Loadings of references that do not agree with each other, as those of others are found."""
+    return one_factor.OneFactor.of(correlated).shrunk(pairs)
 
 
 def whole(*_: object) -> float:
@@ -47,6 +58,11 @@ RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
         {(agreement, "PRESUMED"): 0.0, (agreement, "PRESUMED_WITH_LABELS"): 0.0},
         {},
     ),
+    "one factor is fitted to references that do not agree": (
+        {(agreement, "loadings_towards_usual"): as_if_they_agreed},
+        {},
+    ),
+    "labels vouch for rows that only references know": ({(run_order, "missed_share"): nothing}, {}),
     "loadings up to 0.97 are believed": ({(one_factor, "MOST_LOADING"): 0.97}, {}),
     "nothing diffuses": ({(run_order, "LEAST_SMOOTHED"): 10.0}, {}),
     "a graph that carries no reference diffuses": ({(run_order, "LEAST_CARRIED"): -10.0}, {}),
@@ -64,7 +80,7 @@ RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
     "labels at pairs take nothing from the references": ({(run_order, "left_of_references"): whole}, {}),
     "scores far from a normal shape stay as they are": ({(straightening, "STRAIGHT"): -2.0}, {}),
     "a loss at held-out labels is taken": ({}, {"safeguarded": False}),
-    "no gain is expected before labels are seen": ({(verdict, "EXPECTED_GAIN"): 0.0}, {}),
+    "no gain is expected before labels are seen": ({(gain, "EXPECTED_GAIN"): 0.0}, {}),
 }
 
 
@@ -79,9 +95,9 @@ def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
                     stack.enter_context(patch.object(module, name, value))
                 method = mf.JointDiffusion(**fields)
                 scores = mf.refine(problem.main, problem.references, labels, method, rng=0).scores
-            gain = 100.0 * (ranking_accuracy(problem.truth, scores[problem.test]) - alone)
+            gained = 100.0 * (ranking_accuracy(problem.truth, scores[problem.test]) - alone)
             number = 0 if labels is None else len(labels.keys)
-            yield {"labels": number, "references": len(problem.references), "rule": rule, "gain": round(gain, 4)}
+            yield {"labels": number, "references": len(problem.references), "rule": rule, "gain": round(gained, 4)}
 
 
 if __name__ == "__main__":
