@@ -12,6 +12,7 @@ from tests.problems import draw, write_table
 
 import manifuse as mf
 from manifuse.cli import app
+from manifuse.tables.spelling import more_if_spelled
 
 
 @pytest.fixture
@@ -318,3 +319,22 @@ def test_sentences_say_what_came(case, capsys, monkeypatch):
     done, said = run(capsys, monkeypatch, *base, "--pairs", "pairs.csv")
     says = "The column 'table' of pairs.csv names q0.csv, but the references are theirs; name these."
     assert (done, says in " ".join(said.split())) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "ours, theirs, told",
+    [
+        ([f"A-{row}" for row in range(9)], [f"A{row}" for row in range(9)], 9),
+        ([f"A-{row}" for row in range(4)], [f"A{row}" for row in range(4)], 0),  # by chance
+        (["A1", *(f"A-{row}" for row in range(9))], [f"A{row}" for row in range(9)], 0),  # signs tell rows apart
+        ([f"-{row}" for row in range(40, 49)], [str(row) for row in range(40, 49)], 0),  # numbers
+        ([f"{row}.5" for row in range(40, 49)], [f"{row}5" for row in range(40, 49)], 0),
+        ([f"{row}.05" for row in range(9)], [f"{row}.5" for row in range(9)], 0),
+        ([f"{row}.0" for row in range(1, 9)], [str(row) for row in range(1, 9)], 8),
+        ([f"{row:03d}" for row in range(1, 9)], [str(row) for row in range(1, 9)], 8),
+    ],
+)
+def test_ids_are_the_same_without_what_programs_write_otherwise(ours, theirs, told):
+    main = mf.Observations(np.arange(len(ours)), ids=ours, name="ours")
+    said = more_if_spelled(main, "theirs", np.array(theirs), len({*ours} & {*theirs}))
+    assert said.startswith(f"{told} more ids of theirs") if told else said == ""

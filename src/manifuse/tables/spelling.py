@@ -15,10 +15,10 @@ from manifuse.grid import many
 from manifuse.tables.observations import Observations
 
 #: Zeros before a number, the end of a whole number that a program wrote with a fraction, and signs.
-ZEROS, FRACTION, SIGNS = re.compile(r"(?<![\d.])0+(?=\d)"), re.compile(r"\.0$"), re.compile(r"[^\w]|_")
+ZEROS, FRACTION, SIGNS = re.compile(r"(?<![\d.])0+(?=\d)"), re.compile(r"\.0$", re.M), re.compile(r"[^\w\n]|_")
 
-#: Ids whose signs are part of a number.
-NUMBER = re.compile(r"-?\d+(\.\d+)?")
+#: Numbers, of which signs are part, or a sign elsewhere.
+NUMBER_OR_SIGN = re.compile(rf"^(-?\d+(?:\.\d+)?)$|{SIGNS.pattern}", re.M)
 
 #: So many ids are not equal without their signs by chance.
 FEW = 5
@@ -43,8 +43,11 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
     if equal == fewest:
         return ""
 
+    # No id has a line break, so all of a table are read at once, each on a line of its own.
+    texts = ["\n".join(keys.tolist()) for keys in sides]
+
     def some(expression: re.Pattern[str]) -> bool:
-        return any(expression.search(key) for keys in sides for key in keys.tolist())
+        return any(map(expression.search, texts))
 
     is_ascii = all(np.ascontiguousarray(keys).view(np.uint32).max(initial=0) < 128 for keys in sides)
     # Whether it is likely, how ids are spelled, whether two of a table may become one, what differs, and how many ids
@@ -53,13 +56,13 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
         (not is_ascii, _composed, True, "characters in one way (Unicode NFC, without characters of no width)", 1),
         (some(ZEROS), partial(ZEROS.sub, ""), False, "leading zeros in one way", 1),
         (some(FRACTION), partial(FRACTION.sub, ""), False, "whole numbers in one way", 1),
-        (some(SIGNS), _without_signs, False, "hyphens, blanks and other signs in one way", FEW),
+        (some(SIGNS), partial(NUMBER_OR_SIGN.sub, r"\1"), False, "hyphens, blanks and other signs in one way", FEW),
         (2 * equal < fewest, str.casefold, True, "capitals in one way", equal + 1),
     ]
     for is_likely, spell, may_merge, said, least in ways:
         if not is_likely:
             continue
-        spelled = [{*map(spell, keys.tolist())} for keys in sides]
+        spelled = [{*spell(text).split("\n")} for text in texts]
         merges = any(len(each) < len(keys) for each, keys in zip(spelled, sides, strict=True))
         more = len(spelled[0] & spelled[1]) - equal
         if more >= least and (may_merge or not merges):
@@ -67,10 +70,5 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
     return ""
 
 
-def _without_signs(key: str) -> str:
-    """An id without hyphens, blanks and other signs; of a number they are part."""
-    return key if NUMBER.fullmatch(key) else SIGNS.sub("", key)
-
-
-def _composed(key: str) -> str:
-    return "".join(each for each in unicodedata.normalize("NFC", key) if unicodedata.category(each) != "Cf")
+def _composed(text: str) -> str:
+    return "".join(each for each in unicodedata.normalize("NFC", text) if unicodedata.category(each) != "Cf")
