@@ -780,6 +780,8 @@ def test_classes_that_one_side_wrote_as_floats_are_the_same_classes(last):
     whole, floats = ((*(f"{number}{end}" for number in (1, 2, 10)), last) for end in ("", ".0"))
     main, others, known, _, _ = draw(1, labels=60, names=whole)
     wrote = [mf.Observations(each.came, each.table, ids=each.keys, classes=floats, name=each.name) for each in others]
+    averaged = [mf.rivals.impute_and_average(main, each, rng=0) for each in (others, wrote)]
+    np.testing.assert_array_equal(*averaged)
     expected, found = (mf.refine(main, each, known, rng=0) for each in (others, wrote))
     np.testing.assert_array_equal(found.predictions, expected.predictions)
     ours = mf.Observations(main.came, main.table, ids=main.keys, classes=floats, name=main.name)

@@ -24,3 +24,5 @@ def test_a_line_that_breaks_within_a_parameter_breaks_within_its_option():
         'probabilities, refine\nwith scale = "probability" in a config; labels'
     )
     assert in_flags('refine with scale="logits"') == 'refine with scale = "logits" in a config'
+    place = "set safeguarded = false in the table [method] of a config to take it"
+    assert in_flags("set `safeguarded` to false to take it") == place

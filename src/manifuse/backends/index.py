@@ -14,6 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from manifuse.backends.neighbours import Order, Scaling
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import cells_of, nearest_in_cells
+from manifuse.kernels.rows import inverse_order
 
 #: From so many rows on, rows are put into cells if faiss is installed; smaller tables are searched exactly.
 IN_CELLS = 5_000
@@ -63,7 +64,7 @@ class Index:
 
     def column(self, number: int) -> FloatArray:
         """One column of the table, scaled (n,)."""
-        return np.asarray(self.rows[:, int(np.flatnonzero(self.order.columns == number)[0])])
+        return np.asarray(self.rows[:, inverse_order(self.order.columns)[number]])
 
     def nearest(self, features: FloatArray, count: int) -> tuple[FloatArray, IndexArray]:
         """Find the nearest rows of the table.

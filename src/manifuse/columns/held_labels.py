@@ -113,7 +113,7 @@ def missed_share(rows: View, labelled: IndexArray) -> float:
 
 
 def apart_of(own: FloatArray, score: Score) -> Apart | None:
-    """How far apart the own scores (n, 1) of ordered pairs are, by those of any two rows; see `Labels`."""
+    """Whether own scores (n, 1) of ordered pairs are closer or farther apart than usual; see `Labels`."""
     if not isinstance(score, PairedRanking):
         return None
     better, worse = np.split(own[score.rows, 0], 2)

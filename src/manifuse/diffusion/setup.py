@@ -11,7 +11,7 @@ from manifuse.backends.neighbours import Neighbours, Order, Query
 from manifuse.diffusion.algorithm1 import Algorithm1, choices
 from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.randomness import Stream, generator
-from manifuse.tables.drawing_order import order_of
+from manifuse.tables.drawing_order import columns_by_name, order_of
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
 
@@ -19,8 +19,9 @@ from manifuse.tables.problem import Problem
 def search_order(table: Observations) -> Order:
     """The order in which a table with features is searched: rows as they are drawn, columns by their names."""
     assert table.table is not None, "it has features"
-    columns = np.arange(table.table.shape[1]) if table.feature_names is None else np.argsort(table.feature_names)
-    return Order(order_of(table, np.arange(len(table))), columns)
+    columns = columns_by_name(table)
+    every = np.arange(table.table.shape[1]) if columns is None else columns
+    return Order(order_of(table, np.arange(len(table))), every)
 
 
 @dataclass(frozen=True, eq=False)

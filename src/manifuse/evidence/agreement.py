@@ -162,9 +162,10 @@ def ask(
 
 
 def _pulls_of(correlated: FloatArray, pairs: float, *, agree: bool, presumed: float) -> FloatArray:
-    """How much references count where own scores count 1, and so much more is presumed of these (k - 1,).
+    """How much each reference counts (k - 1,), where own scores count 1.
 
-    Where references do not ``agree`` with each other, one factor that is fitted to noise would make one the truth.
+    Own scores count as their loading says, and as much more as is ``presumed``. Where references do not ``agree`` with
+    each other, one factor, fitted to noise, would make one of them the truth.
     """
     loadings = OneFactor.of(correlated).shrunk(pairs) if agree else loadings_towards_usual(correlated, pairs)
     weights = loadings / (1.0 - loadings**2)

@@ -23,7 +23,7 @@ from manifuse.errors import InputError
 from manifuse.grid import many
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 from manifuse.records import Saveable
-from manifuse.tables.containers import are_numbers, to_text
+from manifuse.tables.containers import all_numbers, to_text
 from manifuse.tables.id_checks import demand_visible
 
 #: The least probability that is learned of a class, as a share of an equal one.
@@ -78,7 +78,7 @@ class Classes(Saveable):
             raise InputError(f"{name} has the class {twice!r} twice; give each column a class of its own.")
         if len(texts) < 2:
             raise InputError(f"{name} has one class, {texts[0]!r}; give the probabilities of at least two classes.")
-        return cls(texts, are_numbers(names, what=f"The classes of {name}"))
+        return cls(texts, all_numbers(names, what=f"The classes of {name}"))
 
     def __len__(self) -> int:
         return len(self.names)

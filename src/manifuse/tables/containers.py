@@ -38,7 +38,7 @@ def device_of(values: Any) -> str | None:
     return str(values.device) if is_torch(values) and values.device.type != "cpu" else None
 
 
-def are_numbers(values: Any, *, what: str) -> bool:
+def all_numbers(values: Any, *, what: str) -> bool:
     """Whether all values (n,) are numbers, truth values among them."""
     return all(isinstance(each, Number) for each in to_numpy(values, what=what).tolist())
 

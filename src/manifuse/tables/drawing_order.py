@@ -14,9 +14,12 @@ DIGITS = 12
 
 def order_of(table: Observations, rows: IndexArray) -> IndexArray:
     """Put some rows of a table in their order; return positions among them. See `order_of_rows`."""
-    # Features with names are compared in the order of the names.
-    by_name = None if table.feature_names is None else np.argsort(table.feature_names)
-    return order_of_rows(rows, ordering_scores(table), table.keys, table.table, by_name)
+    return order_of_rows(rows, ordering_scores(table), table.keys, table.table, columns_by_name(table))
+
+
+def columns_by_name(table: Observations) -> IndexArray | None:
+    """Places of the features in the order of their names; None if they have no names."""
+    return None if table.feature_names is None else np.argsort(table.feature_names)
 
 
 def ordering_scores(table: Observations) -> FloatArray:

@@ -15,7 +15,7 @@ from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.column_names import PAIR
-from manifuse.tables.containers import are_numbers, demand_one_order, name_rows, to_floats, to_keys, to_numpy, to_text
+from manifuse.tables.containers import all_numbers, demand_one_order, name_rows, to_floats, to_keys, to_numpy, to_text
 
 
 class RankLabels:
@@ -151,7 +151,7 @@ class ClassLabels:
         self.keys: NDArray[np.str_] = to_keys(ids, what="The id column of the labels")
         self.names: NDArray[np.str_] = to_text(classes, what="The labels")
         demand_one_order("Ids, classes and groups of the labels", ids, classes, groups)
-        self.are_numbers = are_numbers(classes, what="The labels")
+        self.are_numbers = all_numbers(classes, what="The labels")
         if len(self.keys) != len(self.names):
             raise InputError(
                 f"The labels have {many(len(self.keys), 'id')} but {many(len(self.names), 'class')}; give one per id."
