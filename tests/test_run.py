@@ -508,6 +508,9 @@ def test_an_ignored_reference_moves_nothing_and_is_still_reported():
     np.testing.assert_allclose(ignoring.predictions, without.predictions, rtol=0, atol=1e-12)
     assert [entry.weight > 0 for entry in ignoring.relevance] == [True, False]
     assert ignoring.relevance[1].held_out_alignment > 0
+    assert ignoring.relevance[1].fidelity is None
+    assert ignoring.relevance.grid.body[1][ignoring.relevance.grid.head.index("fidelity")] == "—"
+    mf.plot(ignoring, "relevance")
     with pytest.raises(mf.InputError, match="no reference named 'reference 3'"):
         mf.refine(case.main, case.references, method=mf.JointDiffusion(ignored=("reference 3",)), rng=0)
 

@@ -58,6 +58,7 @@ REFUSED = [
     ('[method]\nscale = "probability"', "scale came in [method] of run.toml, but it belongs at the top; move it"),
     ("same_target = true", "same_target came at the top of run.toml, but it belongs in its table [method]"),
     ("[method]\nrounds = 3", "rounds came in [method] of run.toml, but it belongs in [method.diffusion]"),
+    ('[refine]\nmain = "main.csv"', "has the table [refine], but only [method] and [method.diffusion] were expected"),
     ("method.a.a.a = 1", "There is no hyperparameter in run.toml named 'a'"),
     ('labels = ""', "came in run.toml, but a text that is not empty was expected"),
     ('pairs = ""', "came in run.toml, but a text that is not empty was expected"),
@@ -104,6 +105,14 @@ def test_the_record_of_a_run_repeats_it_to_the_bit(folder, capsys, monkeypatch):
     assert pl.read_parquet("first.parquet").equals(pl.read_parquet("again.parquet"))
     first, again = (tomllib.loads((folder / f"{name}.run.toml").read_text()) for name in ("first", "again"))
     assert first | {"out": "again.parquet"} == again
+
+
+def test_keys_may_have_hyphens_as_options_of_the_command_line_have(tmp_path):
+    text = 'drop-invalid = true\n[method]\nsame-target = true\n[method.diffusion]\nscore-scale = 3.0\n'
+    (tmp_path / "run.toml").write_text(text)
+    options = read_options(RefineOptions, {"config": tmp_path / "run.toml", "main": "a", "reference": ["b"], "out": "c"})
+    assert options.drop_invalid
+    assert method_of(options) == mf.JointDiffusion(same_target=True, diffusion=mf.Algorithm1(score_scale=3.0))
 
 
 @pytest.mark.parametrize(

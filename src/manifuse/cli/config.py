@@ -95,12 +95,20 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     demand_regular(path)
     try:
         demand_memory(path, 4.0 * path.stat().st_size)
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        content = _underscored(tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name.") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not valid TOML ({error}); correct it.") from None
+        raise InputError(
+            f"{path} is not valid TOML ({error}); correct it: texts stand in quotes, and it is true, not True."
+        ) from None
     keys = config_keys(kind)
+    inside = next((key for key, value in content.items() if isinstance(value, dict) and key not in keys), None)
+    if inside is not None:
+        raise InputError(
+            f"{path} has the table [{inside}], but only [method] and [method.diffusion] were expected; options stand at "
+            "the top, in no table."
+        )
     for names, table in ((METHOD, "method"), (DIFFUSION, "method.diffusion")):
         misplaced = next((key for key in content if key in names and key not in keys), None)
         if misplaced is not None:
@@ -114,6 +122,11 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     return given
 
 
+def _underscored(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table of TOML with underscores in its keys; they may have hyphens, as options have."""
+    return {key.replace("-", "_"): value for key, value in table.items()}
+
+
 def place_of(key: str) -> str | None:
     """Where in a config a key stands, for messages; None if it has no such key."""
     if key in DIFFUSION:
@@ -125,6 +138,7 @@ def place_of(key: str) -> str | None:
 
 def _method_in(table: dict[str, Any], path: Path, above: Collection[str]) -> dict[str, Any]:
     """Read the table of hyperparameters, and in it that of the diffusion; the latter as ``diffusion__*``."""
+    table = _underscored(table)
     inner = table.pop("diffusion", {})
     if not isinstance(inner, dict):
         raise InputError(f"diffusion = {inner!r} came in {path}, but a table was expected; correct it.")
@@ -135,7 +149,7 @@ def _method_in(table: dict[str, Any], path: Path, above: Collection[str]) -> dic
     misplaced = next((name for name in table if name in above), None)
     if misplaced is not None:
         raise InputError(f"{misplaced} came in [method] of {path}, but it belongs at the top; move it.")
-    for values, known, prefix in ((table, METHOD, ""), (inner, DIFFUSION, "diffusion__")):
+    for values, known, prefix in ((table, METHOD, ""), (_underscored(inner), DIFFUSION, "diffusion__")):
         for name, value in values.items():
             look_up(name, known, kind=f"hyperparameter in {path} named")
             made[prefix + name] = None if (name, value) == ("fitted_rows", ALL) else _hyperparameter(value, path)

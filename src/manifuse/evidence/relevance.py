@@ -49,8 +49,9 @@ class Relevance(Saveable):
         Of the main predictor, as it came, with the reference at the pairs, in [-1, 1]; unbiased.
     chance_alignment : float
         For permuted pairs, ``|held_out_alignment|`` is below this 95 times of 100.
-    fidelity : float
-        How well its scores are predicted at pairs that are held out, in [-1, 1]; 1 if it knows all main rows.
+    fidelity : float or None
+        How well its scores are predicted at pairs that are held out, in [-1, 1]; 1 if it knows all main rows. None if
+        it does not take part.
     weight : float
         How much its standardised scores count, where the main predictor's count 1, if the result is accepted; 0 if it
         is not followed.
@@ -73,7 +74,7 @@ class Relevance(Saveable):
     alignment: float
     held_out_alignment: float
     chance_alignment: float
-    fidelity: float
+    fidelity: float | None
     weight: float
     reached: float
     pairs: int
@@ -133,7 +134,7 @@ class RelevanceTable(tuple[Relevance, ...], Saveable):
                 "weight": f"{entry.weight:.2f}",
                 "held_out_alignment": f"{entry.held_out_alignment:.2f}",
                 "chance_alignment": f"{entry.chance_alignment:.2f}",
-                "fidelity": f"{entry.fidelity:.2f}",
+                "fidelity": ABSENT if entry.fidelity is None else f"{entry.fidelity:.2f}",
                 "reached": f"{entry.reached:.0%}",
                 "pairs": f"{entry.pairs}",
             }

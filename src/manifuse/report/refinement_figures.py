@@ -53,7 +53,7 @@ def draw_relevance(relevance: Sequence[Relevance], *, accepted: bool) -> Any:
     heights = np.arange(len(relevance))[::-1]
 
     def column(name: str) -> FloatArray:
-        return np.array([getattr(entry, name) for entry in relevance])
+        return np.array([getattr(entry, name) for entry in relevance], dtype=np.float64)
 
     chance = column("chance_alignment")
     axes.barh(heights, 2 * chance, left=-chance, height=0.74, color=RULE, label="permuted pairs, 95 of 100")
@@ -67,7 +67,7 @@ def draw_relevance(relevance: Sequence[Relevance], *, accepted: bool) -> Any:
         axes.scatter(
             column(name), heights, marker=marker, facecolors=face, edgecolors=edge, s=48, label=text, zorder=3
         )
-    has_reverse = min(column(name).min() for name in marks) < -0.02
+    has_reverse = min(np.nanmin(column(name), initial=1.0) for name in marks) < -0.02
     axes.set_xlim(-1.04 if has_reverse else min(-0.04, -1.04 * chance.max()), 1.04)
     axes.set_xticks(np.arange(-1.0 if has_reverse else 0.0, 1.1, 0.5))
     axes.axvline(0, color=GREY, lw=0.8)

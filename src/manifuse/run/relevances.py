@@ -47,9 +47,8 @@ def relevance_of(
     problem, numbers = prepared.given.problem, list(prepared.given.taking_part)
     entries = []
     tuned = prepared.tuned
-    seen = zip(problem.references, tuned.aligned, tuned.fidelity.tolist(), strict=True)
-    for number, (reference, (aligned, chance), fidelity) in enumerate(seen):
-        rows, weight, reached = reference.main_rows, 0.0, 0.0
+    for number, (reference, (aligned, chance)) in enumerate(zip(problem.references, tuned.aligned, strict=True)):
+        rows, weight, reached, fidelity = reference.main_rows, 0.0, 0.0, 1.0 if reference.is_coupled else None
         standing = Standing.LEFT_OUT if reference.name in prepared.method.ignored else Standing.IDLE
         if number in numbers:
             column = numbers.index(number)
