@@ -108,9 +108,11 @@ def test_the_record_of_a_run_repeats_it_to_the_bit(folder, capsys, monkeypatch):
 
 
 def test_keys_may_have_hyphens_as_options_of_the_command_line_have(tmp_path):
-    text = 'drop-invalid = true\n[method]\nsame-target = true\n[method.diffusion]\nscore-scale = 3.0\n'
+    text = "drop-invalid = true\n[method]\nsame-target = true\n[method.diffusion]\nscore-scale = 3.0\n"
     (tmp_path / "run.toml").write_text(text)
-    options = read_options(RefineOptions, {"config": tmp_path / "run.toml", "main": "a", "reference": ["b"], "out": "c"})
+    options = read_options(
+        RefineOptions, {"config": tmp_path / "run.toml", "main": "a", "reference": ["b"], "out": "c"}
+    )
     assert options.drop_invalid
     assert method_of(options) == mf.JointDiffusion(same_target=True, diffusion=mf.Algorithm1(score_scale=3.0))
 

@@ -106,8 +106,8 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     inside = next((key for key, value in content.items() if isinstance(value, dict) and key not in keys), None)
     if inside is not None:
         raise InputError(
-            f"{path} has the table [{inside}], but only [method] and [method.diffusion] were expected; options stand at "
-            "the top, in no table."
+            f"{path} has the table [{inside}], but only [method] and [method.diffusion] were expected; options stand "
+            "at the top, in no table."
         )
     for names, table in ((METHOD, "method"), (DIFFUSION, "method.diffusion")):
         misplaced = next((key for key in content if key in names and key not in keys), None)
