@@ -9,10 +9,9 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.columns import run_order
-from manifuse.columns.column import FittedViews
 from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.expected import Expected
-from manifuse.columns.run_order import labels_like_smoothing, pairs_deny, pairs_show_the_rest
+from manifuse.columns.run_order import labels_like_smoothing, pairs_show_the_rest
 from manifuse.columns.view import View
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.run.conclusion import _pairs_follow
@@ -128,46 +127,3 @@ def test_pairs_follow_unless_labels_there_show_a_loss_however_small(value, follo
         known=SimpleNamespace(fitted={"pairs": np.array([0.0, 1.0])}),
     )
     assert _pairs_follow(found, None if value is None else SimpleNamespace(value=value)) is follow
-
-
-@pytest.mark.parametrize("makes, denied", [("what they say", False), ("noise", True), ("nothing new", True)])
-def test_pairs_deny_a_diffusion_of_classes_that_does_not_surely_say_more_of_references(makes, denied, rng):
-    """The second reference knows all rows, so that no pair of it is held out."""
-    truth, known = rng.standard_normal((300, 2)), np.zeros((300, 2))
-    known[rng.choice(300, 120, replace=False), 0], known[:, 1] = 1.0, 1.0
-    begun = truth + rng.standard_normal((300, 2))
-    columns = {"own": begun, "references": np.stack([truth, truth], axis=1)}
-    rows, asked = View(np.zeros((300, 1)), columns, known), []
-    made = {"what they say": truth, "noise": rng.standard_normal((300, 2)), "nothing new": begun}[makes]
-
-    def trials(folds, held, start):
-        asked.append(held)
-        assert len(folds.rows(0)) == 5
-        assert start(folds.rows(0)[0]) is begun
-        return made[held][None]
-
-    references = {0: SimpleNamespace(is_coupled=False), 1: SimpleNamespace(is_coupled=True)}
-    given = SimpleNamespace(taking_part=references, places=rng.permutation(300), seed=0)
-    arguments = given, FittedViews(rows, rows)
-    diffusion = SimpleNamespace(trials=trials)
-    assert pairs_deny(*arguments, np.array([1.0, 1.0]), diffusion, begun) is denied
-    np.testing.assert_array_equal(asked[0], np.flatnonzero(known[:, 0]))
-    # Where no pair can be held out, nothing is denied.
-    assert not pairs_deny(*arguments, np.array([0.0, 1.0]), diffusion, begun)
-    assert len(asked) == 1
-
-
-def test_scores_are_diffused_whatever_held_out_pairs_say_and_classes_are_not(monkeypatch, rng):
-    monkeypatch.setattr(run_order, "is_worth_diffusing", lambda *_: True)
-    monkeypatch.setattr(run_order, "pairs_deny", lambda *_: True)
-    case = draw(0)
-    assert mf.refine(case.main, case.references, rng=0).fitted_model.columns.diffused is not None
-    truth, features = rng.integers(3, size=200), rng.standard_normal((200, 2))
-    said = 0.4 * np.eye(3)[truth] + 0.2
-    theirs = mf.Observations(said[:90, [1, 0, 2]], ids=np.arange(90), classes=["b", "a", "c"], name="theirs")
-    noisy = mf.Observations(
-        rng.dirichlet(np.ones(3), 200), features, ids=np.arange(200), classes=["a", "b", "c"], name="n"
-    )
-    assert mf.refine(noisy, [theirs], rng=0).fitted_model.columns.diffused is None
-    monkeypatch.setattr(run_order, "pairs_deny", lambda *_: False)
-    assert mf.refine(noisy, [theirs], rng=0).fitted_model.columns.diffused is not None

@@ -8,7 +8,7 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.agreement import PRESUMED, PRESUMED_WITH_LABELS, ask
-from manifuse.evidence.left_out import gain_at_pairs, left_out
+from manifuse.evidence.left_out import left_out
 from manifuse.evidence.one_factor import (
     MOST_LOADING,
     OneFactor,
@@ -378,26 +378,3 @@ def test_without_references_there_is_no_answer(rng):
 
 def test_a_constant_column_has_no_correlation(rng):
     assert correlation(np.ones((5, 1)), rng.standard_normal((5, 1))) == 0.0
-
-
-def test_the_gain_at_pairs_is_the_weighted_mean_of_differences_of_correlations(rng):
-    truth = rng.standard_normal((3000, 2))
-    before, after = truth + 2.0 * rng.standard_normal((3000, 2)), truth + rng.standard_normal((3000, 2))
-    known = np.stack([truth, truth + rng.standard_normal((3000, 2)), truth], axis=1)
-    known[:1000, 0], known[2000:, 1] = np.nan, np.nan
-    pulls, parts, drawn = np.array([1.0, 3.0, 0.0]), [], []
-    for number, rows in ((0, slice(1000, None)), (1, slice(0, 2000))):
-        pairs = [
-            np.corrcoef(
-                (each[rows] - each[rows].mean(axis=0)).ravel(),
-                (known[rows, number] - known[rows, number].mean(axis=0)).ravel(),
-            )
-            for each in (before, after)
-        ]
-        parts.append(pairs[1][0, 1] - pairs[0][0, 1])
-    gain, error = gain_at_pairs(before, after, known, pulls)
-    assert gain == pytest.approx((parts[0] + 3.0 * parts[1]) / 4.0)
-    for _ in range(200):
-        rows = rng.integers(3000, size=3000)
-        drawn.append(gain_at_pairs(before[rows], after[rows], known[rows], pulls)[0])
-    assert error == pytest.approx(np.std(drawn), rel=0.2)

@@ -144,15 +144,15 @@ class Diffusion:
         return self.problem.standardised(path.predictions).reshape(start.shape)
 
     def trials(self, folds: Folds, rows: IndexArray, start: Callable[[IndexArray], FloatArray]) -> FloatArray:
-        """Diffuse again for every fold of the first trial, without the labels and pairs of its rows.
+        """Diffuse again for every fold of the first trial, without its labels and pairs.
 
         Parameters
         ----------
         folds : Folds
         rows : (l,) array of int
-            The rows that are held out.
+            The labelled rows.
         start : callable
-            From the places of a fold among them to what would be known (n, c) without its labels.
+            From the labels of a fold to what would be known (n, c) without them.
 
         Returns
         -------

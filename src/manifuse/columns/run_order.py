@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from manifuse.columns.all_columns import Columns, RunInputs, RunOutputs
-from manifuse.columns.column import FittedViews, mixed
+from manifuse.columns.column import FittedViews
 from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
@@ -32,8 +32,7 @@ from manifuse.columns.shares import left_of_references
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss
-from manifuse.evidence.holding_out import TRIALS, Folds, Held, held_together
-from manifuse.evidence.left_out import gain_at_pairs
+from manifuse.evidence.holding_out import TRIALS, Held, held_together
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -55,9 +54,6 @@ LEAST_CARRIED = 0.5
 
 #: Fewer pairs than this do not show what the graph is worth elsewhere.
 FEWEST_PAIRS = 40
-
-#: Diffused classes must say what references say at held-out pairs better by so many standard errors.
-SURELY = 2.0
 
 
 def refine_columns(given: RunInputs) -> RunOutputs:
@@ -218,8 +214,6 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
     followed = tuple(number for number, pull in zip(numbers, found.agreement.pulls, strict=True) if pull != 0)
     diffusion = Diffusion(given.problem, given.bridges, followed)
     begun = known.held_out[before]
-    if begun.shape[1] > 1 and pairs_deny(given, known, found.agreement.pulls, diffusion, begun):
-        return found
     path = diffusion.run(begun)
     values = diffusion.values(path, begun)
     held_out, trials = values, None
@@ -239,23 +233,6 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
     sphere = given.problem.starting_from(begun).start
     diffused = Diffused(before, sphere, given.bridges.on_host(), places, path.coefficients)
     return replace(found, columns=replace(columns, diffused=diffused, refined=refined), known=known, path=path)
-
-
-def pairs_deny(
-    given: RunInputs, known: FittedViews, pulls: FloatArray, diffusion: Diffusion, begun: FloatArray
-) -> bool:
-    """Whether held-out pairs do not surely show that the diffusion of classes says more of what references say."""
-    pulls = pulls * [not reference.is_coupled for reference in given.taking_part.values()]
-    rows = np.flatnonzero(known.fitted.known[:, pulls > 0].any(axis=1))
-    if not len(rows):
-        return False
-    blocks = np.unique(given.places[rows], return_inverse=True)[1]
-    folds = Folds.of(blocks, Held.AT_RANDOM, generator(given.seed, Stream.FOLDS), trials=1)
-    diffused = diffusion.trials(folds, rows, lambda fold: begun)[0]
-    there = known.fitted.take(rows)
-    said = np.where(there.known[..., None] > 0, there["references"], np.nan)
-    gain, error = gain_at_pairs(begun[rows], mixed(begun[rows], diffused, SHARE_OF_CLASSES), said, pulls)
-    return gain <= SURELY * error
 
 
 def is_denied(given: RunInputs, known: FittedViews, labels: Labels, before: str) -> bool:

@@ -45,29 +45,3 @@ def left_out(
     overlaps = np.array([overlap_of(int(np.count_nonzero(each))) for each in influences])
     with np.errstate(invalid="ignore"):
         return totals / numbers, overlaps * np.sqrt(np.sum(influences**2, axis=1)) / numbers
-
-
-def gain_at_pairs(before: FloatArray, after: FloatArray, known: FloatArray, pulls: FloatArray) -> tuple[float, float]:
-    """How much better a column says what references say at pairs that it has not seen, after a step than before.
-
-    Parameters
-    ----------
-    before, after : (p, c) array
-    known : (p, m, c) array
-        What the references say, NaN where they do not know a pair.
-    pulls : (m,) array
-        References count by these.
-
-    Returns
-    -------
-    gain, standard_error : float
-        In correlation.
-    """
-    gain, influences = 0.0, np.zeros(len(before))
-    for number in np.flatnonzero(pulls):
-        rows = np.flatnonzero(np.isfinite(known[:, number]).all(axis=1))
-        was, now = (correlation_and_influence(each[rows], known[rows, number]) for each in (before, after))
-        share = pulls[number] / pulls.sum()
-        gain += share * (now[0] - was[0])
-        influences[rows] += share * (now[1] - was[1])
-    return float(gain), float(np.sqrt(np.sum(influences**2)))
