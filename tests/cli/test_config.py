@@ -16,7 +16,7 @@ from typer import Option
 from typer.testing import CliRunner
 
 import manifuse as mf
-from manifuse.cli import app
+from manifuse.cli import app, config
 from manifuse.cli.config import config_text, method_of, read_options
 from manifuse.cli.refine_options import RefineOptions, takes
 
@@ -58,6 +58,9 @@ REFUSED = [
     ('[method]\nscale = "probability"', "scale came in [method] of run.toml, but it belongs at the top; move it"),
     ("same_target = true", "same_target came at the top of run.toml, but it belongs in its table [method]"),
     ("[method]\nrounds = 3", "rounds came in [method] of run.toml, but it belongs in [method.diffusion]"),
+    ("drop-invalid = true\ndrop_invalid = false", "drop_invalid came twice in run.toml, with - and with _"),
+    ("[method]\nsame-target = true\nsame_target = false", "same_target came twice in run.toml, with - and with _"),
+    ("bridge = { step = 3.0 }", "bridge came at the top of run.toml, but it belongs in its table [method.diffusion]"),
     ('[refine]\nmain = "main.csv"', "has the table [refine], but only [method] and [method.diffusion] were expected"),
     ("method.a.a.a = 1", "There is no hyperparameter in run.toml named 'a'"),
     ('labels = ""', "came in run.toml, but a text that is not empty was expected"),
@@ -273,6 +276,16 @@ def test_a_byte_order_mark_is_taken(folder, capsys, monkeypatch):
     (folder / "run.toml").write_text('main = "main.csv"\nreference = ["theirs.csv"]\n', encoding="utf-8-sig")
     done, said = run(capsys, monkeypatch, "--config", "run.toml", "--out", "out.csv")
     assert done == 0, said
+
+
+def test_a_config_that_takes_too_much_memory_is_not_said_to_be_wrong(folder, capsys, monkeypatch):
+    def refuse(path, _):
+        raise mf.InputError(f"{path} takes too much memory.")
+
+    monkeypatch.setattr(config, "demand_memory", refuse)
+    (folder / "run.toml").write_text("seed = 1\n")
+    done, said = run(capsys, monkeypatch, "--config", "run.toml")
+    assert (done, said.strip()) == (2, "manifuse: run.toml takes too much memory.")
 
 
 def test_tables_in_tables_may_be_deeper_than_python_can_follow(folder, capsys, monkeypatch):

@@ -95,24 +95,26 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     demand_regular(path)
     try:
         demand_memory(path, 4.0 * path.stat().st_size)
-        content = _underscored(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+        read = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name.") from None
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{path} is not valid TOML ({error}); correct it: texts stand in quotes, and it is true, not True."
+            f"{path} is not valid TOML ({error}); correct it (texts need quotes, and true and false small letters)."
         ) from None
-    keys = config_keys(kind)
-    inside = next((key for key, value in content.items() if isinstance(value, dict) and key not in keys), None)
-    if inside is not None:
-        raise InputError(
-            f"{path} has the table [{inside}], but only [method] and [method.diffusion] were expected; options stand "
-            "at the top, in no table."
-        )
+    content, keys = _underscored(read, path), config_keys(kind)
     for names, table in ((METHOD, "method"), (DIFFUSION, "method.diffusion")):
         misplaced = next((key for key in content if key in names and key not in keys), None)
         if misplaced is not None:
             raise InputError(f"{misplaced} came at the top of {path}, but it belongs in its table [{table}]; move it.")
+    further = next((key for key, value in content.items() if isinstance(value, dict) and key not in keys), None)
+    if further is not None:
+        raise InputError(
+            f"{path} has the table [{further}], but only [method] and [method.diffusion] were expected; options stand "
+            "at the top, in no table."
+        )
     given = {
         key: _option(key, value, look_up(key, keys, kind=f"key in {path} named"), path)
         for key, value in content.items()
@@ -122,9 +124,15 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     return given
 
 
-def _underscored(table: Mapping[str, Any]) -> dict[str, Any]:
+def _underscored(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return a table of TOML with underscores in its keys; they may have hyphens, as options have."""
-    return {key.replace("-", "_"): value for key, value in table.items()}
+    made: dict[str, Any] = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name in made:
+            raise InputError(f"{name} came twice in {path}, with - and with _; leave one of them out.")
+        made[name] = value
+    return made
 
 
 def place_of(key: str) -> str | None:
@@ -138,7 +146,7 @@ def place_of(key: str) -> str | None:
 
 def _method_in(table: dict[str, Any], path: Path, above: Collection[str]) -> dict[str, Any]:
     """Read the table of hyperparameters, and in it that of the diffusion; the latter as ``diffusion__*``."""
-    table = _underscored(table)
+    table = _underscored(table, path)
     inner = table.pop("diffusion", {})
     if not isinstance(inner, dict):
         raise InputError(f"diffusion = {inner!r} came in {path}, but a table was expected; correct it.")
@@ -149,7 +157,7 @@ def _method_in(table: dict[str, Any], path: Path, above: Collection[str]) -> dic
     misplaced = next((name for name in table if name in above), None)
     if misplaced is not None:
         raise InputError(f"{misplaced} came in [method] of {path}, but it belongs at the top; move it.")
-    for values, known, prefix in ((table, METHOD, ""), (_underscored(inner), DIFFUSION, "diffusion__")):
+    for values, known, prefix in ((table, METHOD, ""), (_underscored(inner, path), DIFFUSION, "diffusion__")):
         for name, value in values.items():
             look_up(name, known, kind=f"hyperparameter in {path} named")
             made[prefix + name] = None if (name, value) == ("fitted_rows", ALL) else _hyperparameter(value, path)
