@@ -14,6 +14,7 @@ import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
+from manifuse.report.refinement_tables import relevance_grid
 from manifuse.tables.pairing import pairs_of
 from tests.problems import draw, larger, remade
 
@@ -510,6 +511,9 @@ def test_an_ignored_reference_moves_nothing_and_is_still_reported():
     assert ignoring.relevance[1].held_out_alignment > 0
     assert ignoring.relevance[1].fidelity is None
     assert ignoring.relevance.grid.body[1][ignoring.relevance.grid.head.index("fidelity")] == "—"
+    assert np.isnan(ignoring.relevance.to_frame()["fidelity"][1])
+    on_page = relevance_grid(ignoring)
+    assert [row[on_page.head.index("fidelity")] == "—" for row in on_page.body] == [False, True]
     mf.plot(ignoring, "relevance")
     with pytest.raises(mf.InputError, match="no reference named 'reference 3'"):
         mf.refine(case.main, case.references, method=mf.JointDiffusion(ignored=("reference 3",)), rng=0)

@@ -152,11 +152,12 @@ class RelevanceTable(tuple[Relevance, ...], Saveable):
         Returns
         -------
         data frame
-            With the columns of `Relevance`; ``worth`` is NaN if it was not measured, and ``worth_error`` is its
-            standard error.
+            With the columns of `Relevance`; ``fidelity`` and ``worth`` are NaN if they were not measured, and
+            ``worth_error`` is the standard error of the latter.
         """
         names = [field.name for field in fields(Relevance) if field.name != "worth"]
         columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in self] for name in names}
+        columns["fidelity"] = [np.nan if fidelity is None else fidelity for fidelity in columns["fidelity"]]
         worths = [(np.nan, np.nan) if e.worth is None else (e.worth.value, e.worth.standard_error) for e in self]
         columns |= {"worth": [worth for worth, _ in worths], "worth_error": [error for _, error in worths]}
         return frame_of(columns, library)

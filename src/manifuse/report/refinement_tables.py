@@ -93,14 +93,13 @@ def relevance_grid(result: Refinement) -> Grid:
 
     def record(index: int) -> dict[str, str]:
         entry = result.relevance[index]
-        fidelity = ABSENT if entry.fidelity is None else f"{entry.fidelity:+.3f}"
         return {
             "name": entry.name,
             "weight": strong_if(entry.standing is Standing.TOOK_PART, _weight(entry.weight)),
             "held_out_alignment": f"{entry.held_out_alignment:+.3f}",
             "chance_alignment": f"{entry.chance_alignment:.3f}",
             "alignment": f"{entry.alignment:+.3f}" if result.accepted else ABSENT,
-            "fidelity": "known everywhere" if entry.is_coupled else fidelity,
+            "fidelity": "known everywhere" if entry.is_coupled else _known(entry.fidelity, "{:+.3f}"),
             "reached": f"{entry.reached:.1%}",
             "pairs": f"{entry.pairs:,}",
             "worth": ABSENT if entry.worth is None else entry.worth.amount(signed=True),
@@ -177,8 +176,8 @@ def tried_grid(result: Refinement) -> Grid:
     )
 
 
-def _known(value: float, form: str) -> str:
-    return form.format(value) if np.isfinite(value) else ABSENT
+def _known(value: float | None, form: str) -> str:
+    return form.format(value) if value is not None and np.isfinite(value) else ABSENT
 
 
 def _width(table: Observations) -> str:
