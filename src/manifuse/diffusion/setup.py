@@ -20,8 +20,9 @@ def search_order(table: Observations) -> Order:
     """The order in which a table with features is searched: rows as they are drawn, columns by their names."""
     assert table.table is not None, "it has features"
     columns = columns_by_name(table)
-    every = np.arange(table.table.shape[1]) if columns is None else columns
-    return Order(order_of(table, np.arange(len(table))), every)
+    if columns is None:
+        columns = np.arange(table.table.shape[1])
+    return Order(order_of(table, np.arange(len(table))), columns)
 
 
 @dataclass(frozen=True, eq=False)
