@@ -2,6 +2,7 @@
 
 import re
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -165,6 +166,8 @@ PLAIN = {"id": [f"r{row}" for row in ROWS], "score": np.sin(ROWS), "x": np.cos(R
         ("index", 7.0 - 2 * ROWS),
         ("level_0", 7.0 - 2 * ROWS),
         ("", 7.0 - 2 * ROWS),
+        ("Unnamed: 0", ROWS % 5),
+        ("__index_level_0__", ROWS % 5),
         ("n", ROWS),
         ("n", ROWS + 1),
         ("n", ROWS.astype(np.float32)),
@@ -206,8 +209,16 @@ def test_names_of_rows_and_commas_at_the_ends_of_lines_are_no_feature(tmp_path, 
 
 
 @pytest.mark.filterwarnings("ignore:.*are named like labels, folds, ids or results:manifuse.errors.ManifuseWarning")
-@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__", "index", "level_0", ""])
-@pytest.mark.parametrize("values", [np.cos(ROWS), ROWS // 2, np.where(ROWS < 11, ROWS, np.nan)])
+@pytest.mark.parametrize(
+    "name, values",
+    [
+        *product(
+            ["Unnamed: 0", "__index_level_0__", "index", "level_0", ""],
+            [np.cos(ROWS), np.where(ROWS < 11, ROWS, np.nan)],
+        ),
+        *product(["index", "level_0", ""], [ROWS // 2]),
+    ],
+)
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl"])
 def test_a_feature_is_not_left_out_for_its_name(tmp_path, name, values, ending):
     frame = pl.DataFrame({name: values, **PLAIN})

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.problems import draw
+from tests.test_pairs import problem
 
 import manifuse as mf
 from manifuse.cli import app
@@ -123,3 +124,27 @@ def test_reasons_name_options_and_no_parameter_that_has_one(reason):
         assert "`" not in said
         assert "same_target" not in said
         assert not re.search(r"--[a-z-]+\s(to|is)\s(true|false)", said)
+
+
+def test_rows_that_labels_keep_from_moving_are_counted_and_told(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    _, ours, references, labels = problem(7)
+    write("main.csv", ours)
+    for reference in references:
+        pl.DataFrame({"id": reference.keys, "score": reference.scores}).write_csv(f"{reference.name}.csv")
+    pl.DataFrame({"id": labels.keys, "label": labels.grades}).write_csv("labels.csv")
+    given = [part for each in references for part in ("--reference", f"{each.name}.csv")]
+    refined = run("refine", "main.csv", *given, "--labels", "labels.csv", "--out", "out.csv", "--save", "model.npz")
+    assert refined[0] == 0
+    write("new.csv", ours)
+    status, printed = run(*APPLY, "--json", "--strict")
+    found = json.loads(printed)
+    assert (status, found["reason"], found["accepted"]) == (0, "PAIRS", True)
+    assert found["unmoved"] == len(ours) - len(references[0])
+    said = " ".join(run(*APPLY)[1].split())
+    assert f"Scores of {found['unmoved']} rows are unchanged: At labels that were held out" in said
+    later = ours.take(np.arange(len(references[0]), len(ours)))
+    write("new.csv", later)
+    status, printed = run(*APPLY, "--json", "--strict")
+    assert (status, json.loads(printed)["unmoved"]) == (UNSURE, len(later))
+    assert "Their scores are unchanged: At labels that were held out" in " ".join(run(*APPLY)[1].split())

@@ -91,6 +91,7 @@ def test_averaging_with_noise_is_behind_and_what_is_ahead_or_level_is_said_to_be
     assert behind.sentence.endswith(" points), so measure both with `compare`.")
     level = said(replace(ahead, value=-0.015, standard_error=0.01))
     assert level.sentence.endswith("the refined scores cannot be told apart from it (-1.5 ± 1.0 points).")
+    assert not said(replace(ahead, value=0.015, standard_error=0.01)).speaks_for, "one error is as likely to be chance"
 
 
 def test_a_refinement_that_was_not_taken_is_not_called_the_scores():
@@ -98,8 +99,9 @@ def test_a_refinement_that_was_not_taken_is_not_called_the_scores():
     labels = mf.RankLabels(case.main.keys[case.labelled], -case.truth[case.labelled])
     result = mf.refine(case.main, case.references, labels, rng=0)
     assert not result.accepted
-    said = finding_in(result.evidence, result).sentence
-    assert "; the refinement that was not taken is ahead of it (+" in said
+    said = finding_in(result.evidence, result)
+    assert "; the refinement that was not taken is ahead of it (+" in said.sentence
+    assert not said.speaks_for
     codes = [finding.code for finding in findings_of(result.evidence, result.refined)]
     assert "answer" not in codes
     facts = dict(outcome_grid(result, shift_of(result)).body)

@@ -10,7 +10,7 @@ import warnings
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
@@ -110,7 +110,7 @@ def apply_command(
     Rows that were in the fit get their fitted scores, unless they changed.
     Columns are called as in the main table, unless options say otherwise.
     """
-    from manifuse.cli.apply_command import run_apply
+    from manifuse.cli.apply_command import run_apply, told_of
 
     with once() as warned, progress("Refining ...") as tell:
         summary = run_apply(
@@ -125,20 +125,8 @@ def apply_command(
     if as_json:
         answer(json.dumps({**summary, "warnings": warned}, allow_nan=False))
     else:
-        _tell_applied(summary, out)
-    _end(strict and (bool(warned) or not summary["accepted"]))
-
-
-def _tell_applied(summary: dict[str, Any], out: Path) -> None:
-    """Say what became of rows that came later."""
-    were = "was" if summary["already_fitted"] == 1 else "were"
-    said = f"{many(summary['rows'], 'row')} written to {out}; {summary['already_fitted']:,} of them {were} in the fit"
-    if summary["changed"]:
-        said += f" ({summary['changed']:,} of these came with other scores or features)"
-    if summary["little_support"]:
-        rows, are = many(summary["little_support"], "row"), "is" if summary["little_support"] == 1 else "are"
-        said += f", and {rows} {are} unlike all rows that the references know"
-    answer(f"{said}." + ("" if summary["accepted"] else f" Their scores are unchanged: {in_flags(summary['why'])}"))
+        answer(in_flags(told_of(summary, out)))
+    _end(strict and (bool(warned) or summary["unmoved"] == summary["rows"]))
 
 
 @app.command("compare")

@@ -9,6 +9,7 @@ from typing import Any
 from manifuse import __version__
 from manifuse.errors import warn
 from manifuse.files import check_writable
+from manifuse.grid import many
 from manifuse.run.apply_engine import apply_on_engine, check_folder
 from manifuse.run.apply_part import apply_here
 from manifuse.run.persistence import load
@@ -51,10 +52,10 @@ def run_apply(
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)
     else:
         parts = apply_on_engine(result, later, drop_invalid, out, engine)
-    rows, again, changed, little = 0, 0, 0, 0
+    rows, again, changed, little, unmoved = 0, 0, 0, 0, 0
     for part in parts:
         rows, again = rows + len(part.keys), again + part.fitted
-        changed, little = changed + part.changed, little + part.little
+        changed, little, unmoved = changed + part.changed, little + part.little, unmoved + part.unmoved
         tell(rows, part.total)
     if not rows:
         warn("no_rows", f"{table} has no rows, so {out} has none.")
@@ -65,8 +66,27 @@ def run_apply(
         "rows": rows,
         "already_fitted": again,
         "changed": changed,
+        "unmoved": unmoved,
         # Without references there is no support to be little.
         "little_support": little if result.weights.any() else None,
         "version": __version__,
         "seed": result.seed,
     }
+
+
+def told_of(summary: dict[str, Any], out: Path) -> str:
+    """Say what became of rows that came later."""
+    were = "was" if summary["already_fitted"] == 1 else "were"
+    said = f"{many(summary['rows'], 'row')} written to {out}; {summary['already_fitted']:,} of them {were} in the fit"
+    if summary["changed"]:
+        said += f" ({summary['changed']:,} of these came with other scores or features)"
+    if summary["little_support"]:
+        rows, are = many(summary["little_support"], "row"), "is" if summary["little_support"] == 1 else "are"
+        said += f", and {rows} {are} unlike all rows that the references know"
+    said += "."
+    if summary["unmoved"] == summary["rows"] or summary["reason"] == "PAIRS":
+        whose = (
+            "Their scores" if summary["unmoved"] == summary["rows"] else f"Scores of {many(summary['unmoved'], 'row')}"
+        )
+        said += f" {whose} are unchanged: {summary['why']}"
+    return said

@@ -71,9 +71,13 @@ class Scoring(Saveable):
             return in_units(self.units, values)
         return np.asarray(self.line[0] + self.line[1] * values.reshape(values.shape[:-1]))
 
+    def of_own(self, own: FloatArray) -> FloatArray:
+        """Own scores (...), calibrated or in the units of labels."""
+        return np.asarray(self.own_offset + self.own_scale * own)
+
     def scores(self, own: FloatArray, expected: FloatArray, last: FloatArray, pairs: BoolArray) -> FloatArray:
         """Refined scores of rows (q, ...), from own scores (q, ...), two columns (q, c), and which rows are pairs."""
-        known = self.own_offset + self.own_scale * own
+        known = self.of_own(own)
         if self.pairs_follow and pairs.any():
             known = np.where(of_rows(pairs, own), in_units(self.units, expected), known)
         return self.between(known, self.in_units(last))

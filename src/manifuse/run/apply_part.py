@@ -38,8 +38,9 @@ class RefinedPart:
     ----------
     keys : (q,) array of str
         Ids of the rows that were refined.
-    fitted, changed, little : int
-        How many of them were in the fit, how many of these changed since, and how many have little evidence.
+    fitted, changed, little, unmoved : int
+        How many of them were in the fit, how many of these changed since, how many have little evidence, and how many
+        keep the scores that they came with.
     left_out : int
         Rows that were left out, because their numbers are not all finite.
     total : int or None
@@ -50,6 +51,7 @@ class RefinedPart:
     fitted: int
     changed: int
     little: int
+    unmoved: int
     left_out: int
     total: int | None = None
 
@@ -64,12 +66,14 @@ def refine_part(
     """
     demand_same_classes(table.name, table.class_names, result.main)
     came, new = len(table), _observed(result, table, drop_invalid=drop_invalid)
-    columns = refined_columns(new, result.refine_later(new, compared=compared))
+    refined = result.refine_later(new, compared=compared)
+    columns = refined_columns(new, refined)
     rows, known = result.fitted_model.locate(new.keys)
     changed = changed_rows(new, result.fitted_model.main, rows, known)
     little = columns["support"] < LITTLE
-    fitted, moved, weak = (int(np.count_nonzero(each)) for each in (known, changed, little))
-    return columns, RefinedPart(new.keys, fitted, moved, weak, came - len(new))
+    unmoved = np.all(refined.scores == new.scores, axis=tuple(range(1, new.scores.ndim)))
+    fitted, moved, weak, stay = (int(np.count_nonzero(each)) for each in (known, changed, little, unmoved))
+    return columns, RefinedPart(new.keys, fitted, moved, weak, stay, came - len(new))
 
 
 def apply_here(

@@ -131,7 +131,7 @@ def _gain_at_pairs(given: RunInputs, found: RunOutputs, held_out: HeldOutScores)
     score = held_out.labels.score.only(np.flatnonzero(known.fitted["pairs"][held_out.labels.score.rows]))
     if score is None:
         return None
-    own = scored.own_offset + scored.own_scale * given.problem.main.scores[score.rows]
+    own = scored.of_own(given.problem.main.scores[score.rows])
     pulls, covered = found.agreement.full_pulls, found.columns.expected.covered
     expected = Expected.measured(known.held_out, pulls, covered).at(known.fitted.take(score.rows))
     gain = score.gain(own, in_units(scored.units, expected))

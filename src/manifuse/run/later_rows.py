@@ -138,7 +138,9 @@ class LaterRows:
         familiar = self._familiar(rows, edges)
         found = self._cooled(self.scored.scores(scores, *self.columns.of_scores(rows)), temperature, rows)
         share = of_rows(familiar, found)
-        refined = share * found + (1.0 - share) * self._alone(scores)
+        alone = self._alone(scores)
+        # If both are equal, so is what is between them.
+        refined = alone + share * (found - alone)
         errors = None
         if self.scored.error_scale is not None:
             given = rows["variance"], columns.references.unknown(rows)
@@ -191,7 +193,9 @@ class LaterRows:
 
     @cached_property
     def _alone(self) -> Fallback:
-        """The fallback for a row of which only its own score is known."""
+        """The fallback for a row of which only its own score is known; it stays if no row but pairs has moved."""
+        if self.scored.certainty == 0:
+            return self.scored.of_own
         return alone_of(self.main.scores, self.fitted.scores)
 
     @cached_property

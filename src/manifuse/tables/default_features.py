@@ -14,8 +14,9 @@ from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.tables.feature_names import MOST, warn_of_names
 from manifuse.tables.scales import ROUNDED
 
-#: Names that data frames give to their index when they are written.
+#: Names that data frames give to their index when they are written, and of these, those that nobody else gives.
 INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+|index|level_\d+|\s*")
+SURELY_INDEX = re.compile(r"__index_level_\d+__|Unnamed: 0")
 
 #: Rows that are looked at first, and cells if there are many columns; a column of fewer rows does not number them.
 HEAD, CELLS, FEWEST = 500, 1 << 22, 10
@@ -76,7 +77,7 @@ def without_row_numbers(table: TableHead, names: Sequence[str]) -> list[str]:
     """Leave out columns that number or name the rows, with a warning.
 
     A column does so if it holds 0, 1, 2 ... or 1, 2, 3 ... in all rows, or has a name that data frames give to their
-    index and holds nothing, text or whole numbers that differ from row to row.
+    index and holds nothing, text or whole numbers. These differ from row to row, if others may have given the name.
     """
     left = [name for name in names if INDEX.fullmatch(name) and _is_index(table, name)]
     asked = [name for name in names if name in table.numeric and name not in left]
@@ -141,14 +142,17 @@ def _rows_of_head(columns: int) -> int:
 
 
 def _is_index(table: TableHead, name: str) -> bool:
-    """Whether a column holds nothing, text, or whole numbers that differ from row to row."""
+    """Whether a column with the name of an index holds what an index does; see `without_row_numbers`."""
     try:
         column = table.look([name], None)[:, 0]
     except InputError:  # Text.
         return True
     # Commas at the ends of all lines make a column that holds nothing.
-    differ = np.array_equal(column, np.floor(column)) and len(np.unique(column)) == len(column)
-    return differ or bool(np.isnan(column).all())
+    if np.isnan(column).all():
+        return True
+    # Frames that were put together have indices that begin again.
+    differ = SURELY_INDEX.fullmatch(name) or len(np.unique(column)) == len(column)
+    return bool(differ) and np.array_equal(column, np.floor(column))
 
 
 def _counts(column: FloatArray) -> bool:

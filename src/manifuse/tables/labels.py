@@ -179,7 +179,7 @@ def to_grades(values: Any, *, what: str) -> FloatArray:
     entries = to_numpy(values, what=what)
     text = next((each for each in entries.ravel().tolist() if isinstance(each, str)), None)
     if text is not None:
-        remedy = f"give numbers, such as 1 where it is {text!r}, 0 where it is not, and NaN where it is not known"
+        remedy = f"give numbers, such as 1 where it is {text!r}, and 0 where it is not"
         remedy += "; for probabilities of classes, give `ClassLabels`"
         with suppress(ValueError):
             float(text)

@@ -190,7 +190,10 @@ def _of_rows(evidence: Evidence, refined: RefinedScores, whole: int) -> Iterator
         return
     verb, them = ("has", "it") if little == 1 else ("have", "them")
     advice = f"trust {them} less than the others"
-    if refined.uncertainty is not None:
+    if not evidence.verdict.takes_what_was_found:
+        whose = "its own score" if little == 1 else "their own scores"
+        advice = f"labels refused what would move {them}, so {'it keeps' if little == 1 else 'they keep'} {whose}"
+    elif refined.uncertainty is not None:
         advice = f"what the labels taught moved {them}, and the standard errors say how sure that is"
     said = (
         f"{many(little, row)} ({little / len(refined.scores):.1%}) {verb} hardly any evidence from the references "

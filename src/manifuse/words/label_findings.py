@@ -141,13 +141,13 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
     taken = evidence.verdict.takes_what_was_found
     who, are = ("the refined scores", "are") if taken else ("the refinement that was not taken", "is")
     how = f"{are} behind it" if ahead.is_clear_loss else "cannot be told apart from it"
-    how = f"{are} ahead of it" if ahead.is_certain else how
+    how = f"{are} ahead of it" if ahead.is_clear else how
     where = ", judged as if no reference knew them" if measured.at_pairs is not None and measured.as_if_unknown else ""
     said = f"On all {many(gain.rows, 'labelled row')}{where}, imputing the references and averaging all scores gains"
     said = f"{said} {gain.amount(signed=True)}"
     said = f"{said}; {who} {how} ({ahead.amount(signed=True)})"
     advice = ", so measure both with `compare`" if ahead.is_clear_loss else ""
-    yield Finding("averaging", ahead.is_certain, f"{said}{advice}.")
+    yield Finding("averaging", taken and ahead.is_clear, f"{said}{advice}.")
 
 
 def _of_pairs(gain: Gain, left: float) -> Finding:
