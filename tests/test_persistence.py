@@ -69,7 +69,7 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
 def test_every_field_is_kept_but_what_the_refiner_has(saved):
     with np.load(saved) as archive:
         plain = json.loads(bytes(archive["plain"]))["refinement"]
-    assert plain.keys() == {field.name for field in fields(mf.Refinement)} - {"refined", "main"}
+    assert plain.keys() == {field.name for field in fields(mf.Refinement)} - {"refined", "main", "warnings"}
 
 
 def test_a_file_has_no_names_of_private_classes(saved):

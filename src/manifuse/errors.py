@@ -8,7 +8,9 @@
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import currentframe
@@ -100,6 +102,10 @@ class ManifuseWarning(UserWarning):
         self.code = code
 
 
+#: Where warnings are noted, too; see `hear_warnings`.
+_heard: ContextVar[dict[str, ManifuseWarning] | None] = ContextVar("_heard", default=None)
+
+
 def warn(code: str, sentence: str) -> None:
     """Give a `ManifuseWarning` of what the user should know; see `pass_on`."""
     pass_on(ManifuseWarning(sentence, code))
@@ -107,10 +113,31 @@ def warn(code: str, sentence: str) -> None:
 
 def pass_on(warning: Warning) -> None:
     """Give a warning that points to the line outside of this package that called it."""
+    if isinstance(warning, ManifuseWarning) and (heard := _heard.get()) is not None:
+        heard[str(warning)] = warning
     frame, depth = currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, depth = frame.f_back, depth + 1
     warnings.warn(warning, stacklevel=depth)
+
+
+@contextmanager
+def hear_warnings() -> Iterator[dict[str, ManifuseWarning]]:
+    """Note which warnings are given meanwhile. They are given all the same.
+
+    Yields
+    ------
+    dict of ManifuseWarning
+        Those that were given so far, in this thread, by their sentences.
+    """
+    outer, heard = _heard.get(), dict[str, ManifuseWarning]()
+    token = _heard.set(heard)
+    try:
+        yield heard
+    finally:
+        _heard.reset(token)
+        if outer is not None:
+            outer |= heard
 
 
 def require(module: str, *, extra: str, purpose: str, of: str = "manifuse") -> ModuleType:

@@ -501,3 +501,23 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         mf.write_report(run("not measured")[0], path)
     assert path.read_text() == "precious"
     assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_what_was_warned_of_stands_on_the_page_and_not_in_the_saved_file(tmp_path):
+    case = draw(0, references=1)
+    features = {f"x{column}": values for column, values in enumerate(case.main.table.T)}
+    main = pd.DataFrame({"n": np.arange(len(case.main)), "id": case.main.keys, "score": case.main.scores, **features})
+    main.to_csv(tmp_path / "ours.csv", index=False)
+    few = np.flatnonzero(np.isin(case.references[0].keys, case.main.keys))[:6]
+    theirs = pd.DataFrame({"id": case.references[0].keys[few], "score": case.references[0].scores[few]})
+    theirs.to_csv(tmp_path / "theirs.csv", index=False)
+    with pytest.warns(mf.ManifuseWarning):
+        found = mf.refine_files(tmp_path / "ours.csv", tmp_path / "theirs.csv", rng=0, out=tmp_path / "out.csv")
+    codes = ["index_columns", "few_pairs"]
+    assert [each.code for each in found.warnings] == codes
+    assert [each["code"] for each in found.to_dict()["warnings"]] == codes
+    printed = page_of(found)
+    assert "theirs shares only 6 ids with ours; fewer than 10 rarely help." in printed
+    mf.save(found, tmp_path / "model.npz")
+    assert mf.load(tmp_path / "model.npz").warnings == ()
+    assert ">Warnings<" not in page_of(mf.load(tmp_path / "model.npz"))

@@ -24,7 +24,7 @@ from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.output import check_output
 from manifuse.tables.paths import check_paths
-from manifuse.tables.problem_files import Files
+from manifuse.tables.problem_files import Files, Tables
 
 #: Kinds of torch devices; a number may follow, as in ``cuda:1``.
 DEVICES = ("cuda", "cpu", "mps", "xpu")
@@ -54,10 +54,11 @@ def run_refine(
     _check_files(options)
     demand_own_files(options, method)
     backend = backend_named(options.backend)
-    tables = files_of(options).read()
-    announce("\n".join(lines_of(tables.main, tables.references, tables.labels)))
-    found = run_files(tables, method, options.seed, backend)
-    del tables  # Ids of references take much memory.
+
+    def tell_read(tables: Tables) -> None:
+        announce("\n".join(lines_of(tables.main, tables.references, tables.labels)))
+
+    found = run_files(files_of(options), method, options.seed, backend, tell_read)
     beside: dict[Path, Writer] = {}
     if options.save is not None:
         beside[options.save] = model_writer(found.result)

@@ -38,6 +38,7 @@ def facts_of(result: Refinement) -> dict[str, Any]:
         "held_out": None if result.held is None else result.held.name,
         "straightened": result.main.straightening is not None,
         "references": write(result.relevance),
+        "warnings": [{"code": each.code, "sentence": str(each)} for each in result.warnings],
         "hyperparameters": {**write(course.setting), **write(used), "rounds": course.history[-1].round},
         "rows": len(result.main),
         "fitted": len(result.fitted_model.main),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from manifuse.backends.backend import Backend
 from manifuse.columns.refined_scores import refined_columns
-from manifuse.errors import demand
+from manifuse.errors import demand, hear_warnings
 from manifuse.evidence.labelled import score_of
 from manifuse.files import Writer, path_of
 from manifuse.kernels.randomness import Stream, generator
@@ -109,8 +109,26 @@ def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDA
     return [rows, *chosen]
 
 
-def run_files(tables: Tables, method: JointDiffusion, seed: int, backend: Backend | None = None) -> RefinedFiles:
-    """Refine the tables of files; of large ones, the features of the rows that are fitted are read first."""
+def run_files(
+    files: Files,
+    method: JointDiffusion,
+    seed: int,
+    backend: Backend | None = None,
+    announce: Callable[[Tables], None] = lambda tables: None,
+) -> RefinedFiles:
+    """Read and refine the tables of files; ``announce`` gets what was read.
+
+    Of large tables, only the features of the rows that are fitted are read.
+    """
+    with hear_warnings() as heard:
+        tables = files.read()
+        announce(tables)
+        found = _refine_tables(tables, method, seed, backend)
+    return replace(found, result=replace(found.result, warnings=tuple(heard.values())))
+
+
+def _refine_tables(tables: Tables, method: JointDiffusion, seed: int, backend: Backend | None) -> RefinedFiles:
+    """Refine tables that were read, but for features that are still in files."""
     fitted = rows_of_files(tables, method, seed)
     main, references = tables.observed(fitted)
     # Of a sample that was read, all rows are fitted.
@@ -212,7 +230,7 @@ def refine_files(
     check_output(out)
     read = [path for path in (files.main, *files.references, files.labels, files.pairs) if path is not None]
     check_paths(read=read, written=(out,))
-    found = run_files(files.read(), method, seed_of(rng), backend)
+    found = run_files(files, method, seed_of(rng), backend)
     found.write(out, escape=escape_formulas)
     return found.result
 

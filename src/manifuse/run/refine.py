@@ -13,7 +13,7 @@ from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
 from manifuse.columns.run_order import blocks_of, start
-from manifuse.errors import InputError, demand, look_up, warn
+from manifuse.errors import InputError, demand, hear_warnings, look_up, warn
 from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.labelled import demand_teachable, groups_of, score_of, warn_of_truth
 from manifuse.evidence.score import Score
@@ -122,16 +122,28 @@ def refine(
     True
     """
     method = with_parameters(checked_method(method), hyperparameters)
-    main, references, labels = FrameColumns(id, score, classes, label, group, drop, scale).read(
-        main, references, labels
-    )
+    seed = seed_of(rng)
+    with hear_warnings() as heard:
+        columns = FrameColumns(id, score, classes, label, group, drop, scale)
+        result = _refine_observations(*columns.read(main, references, labels), method, seed, backend)
+    return replace(result, warnings=tuple(heard.values()))
+
+
+def _refine_observations(
+    main: Observations,
+    references: Sequence[Observations],
+    labels: Labels | None,
+    method: JointDiffusion,
+    seed: int,
+    backend: Backend | None,
+) -> Refinement:
+    """Refine one predictor by others, in the order of ``docs/method.md``."""
     if main.classes is not None and method.is_regression:
         raise InputError(f"A regression came for {main.name}, which has classes and no values; leave `task` out.")
     warn_of_lacking_classes(main, references)
     if method.fitted_rows is None or len(main) <= method.fitted_rows:
         # A sample is a copy. Without one, the refinement would change with the array that came.
         main = main.with_own_features()
-    seed = seed_of(rng)
     problem = Problem.of(main, references, needed=labels is None)
     for name in method.ignored:
         look_up(name, {reference.name: reference for reference in references}, kind="reference named")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from manifuse.columns.refined_scores import RefinedScores
 from manifuse.diffusion.joint import Step
-from manifuse.errors import InputError, demand
+from manifuse.errors import InputError, ManifuseWarning, demand
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.holding_out import Held
@@ -33,8 +33,8 @@ from manifuse.tables.user_tables import FrameColumns
 from manifuse.words.reasons import REASONS
 from manifuse.words.wording import summary_of, verdict_of
 
-#: Fields that are not written to a file, because the fitted model has them as well.
-NOT_SAVED = ("refined", "main")
+#: Fields that are not written to a file: the fitted model has the first two, and warnings may name others' rows.
+NOT_SAVED = ("refined", "main", "warnings")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +57,14 @@ class Refinement(Saveable):
     fitted_model : FittedModel
         What later rows need, and the fitted rows.
     provenance : Provenance
+    warnings : tuple of ManifuseWarning
+        What was warned of on the way; empty of a saved refinement.
 
     Examples
     --------
-    >>> import numpy as np, manifuse as mf
-    >>> noise = np.random.default_rng(0)
-    >>> ours = mf.Observations(np.arange(20.0) + 6 * noise.standard_normal(20), ids=range(20), name="ours")
-    >>> other = mf.Observations(np.arange(20.0) + noise.standard_normal(20), ids=range(20), name="other")
-    >>> result = mf.refine(ours, [other], method=mf.JointDiffusion(same_target=True), rng=0)
+    >>> import manifuse as mf
+    >>> clinics = mf.datasets.load_clinics()
+    >>> result = mf.refine(clinics.main, clinics.references, same_target=True, rng=0)
     >>> result.accepted, result.reason.name
     (True, 'TOLD')
     """
@@ -77,6 +77,7 @@ class Refinement(Saveable):
     refined: RefinedScores
     fitted_model: FittedModel
     provenance: Provenance = field(default_factory=Provenance)
+    warnings: tuple[ManifuseWarning, ...] = ()
 
     @classmethod
     def of(
@@ -117,8 +118,7 @@ class Refinement(Saveable):
     def support(self) -> Any:
         """How much is known of the references' scores of each row (n,), in [0, 1].
 
-        It is 1 where they know the row itself, and 0 where nothing is known of them. If the refinement was not
-        ``accepted``, it is 0 everywhere.
+        It is 1 where they know the row itself, 0 where nothing is known of them, and 0 if not ``accepted``.
         """
         return self.main.like_container(self.refined.support, "support")
 
