@@ -168,7 +168,7 @@ def test_correlations_are_of_ranks_at_the_rows_that_both_know(rng):
     columns = scores(rng, (0.8, 0.7, 0.9))
     columns[100:, 1], columns[:50, 2] = np.nan, np.nan
     columns[7, 1] = 1e9
-    found, shared, _ = correlations(columns, np.zeros((400, 2, 1)))
+    found, _, shared, _ = correlations(columns, np.zeros((400, 2, 1)))
     own, first, second = columns[:, :, 0].T
     ranks = [rankdata(each, nan_policy="omit") for each in (own, first, second)]
     assert found[0, 1] == pytest.approx(np.corrcoef(ranks[0][:100], ranks[1][:100])[0, 1])
@@ -214,14 +214,35 @@ def test_references_that_share_few_of_their_pairs_are_compared_by_what_is_impute
     imputed = columns[:, 1:].copy()
     columns[:, 1:] = np.nan
     columns[:100, 1], columns[80:180, 2] = imputed[:100, 0], imputed[80:180, 1]
-    found, shared, with_main = correlations(columns, imputed)
+    found, alike, shared, with_main = correlations(columns, imputed)
     assert shared == with_main == 100
     assert found[1, 2] != pytest.approx(
         np.corrcoef(*(rankdata(each[80:100, 0]) for each in imputed.swapaxes(0, 1)))[0, 1]
     )
     columns[:100, 1], columns[50:150, 2] = imputed[:100, 0], imputed[50:150, 1]
     columns[150:, 2] = np.nan
-    assert correlations(columns, imputed)[1:] == (50, 100)
+    assert correlations(columns, imputed)[2:] == (50, 100)
+
+
+def test_versions_of_one_model_are_alike_where_they_share_few_pairs(rng):
+    """Their scores are known at the pairs of one each, and what is imputed of them elsewhere is noise."""
+    own, version, *others = scores(rng, (0.6, 0.9, 0.7, 0.7)).swapaxes(0, 1)
+    columns = np.full((400, 5, 1), np.nan)
+    columns[:, 0], columns[:, 3], columns[:, 4] = own, *others
+    columns[:100, 1], columns[80:180, 2] = version[:100], version[80:180] + 0.01 * rng.standard_normal((100, 1))
+    imputed = np.concatenate([version[:, None], version[:, None], columns[:, 3:]], axis=1)
+    imputed[:, :2] += rng.standard_normal((400, 2, 1))
+    found = correlations(columns, imputed)
+    there = np.corrcoef(rankdata(columns[:100, 1])[80:], rankdata(columns[80:180, 2])[:20])[0, 1]
+    assert found.alike[1, 2] == pytest.approx(there - 2.0 * (1.0 - there**2) / np.sqrt(19))
+    assert found.found[1, 2] < 0.8
+    np.testing.assert_array_equal(np.delete(found.alike, 1, 0)[:, 2:], np.delete(found.found, 1, 0)[:, 2:])
+    asked = ask(own, columns[:, 1:], imputed, same_target=None)
+    apart = ask(own, columns[:, [2, 3, 4]], imputed[:, 1:], same_target=None)
+    assert asked.full_pulls[0] == asked.full_pulls[1], "they share what one of them counts"
+    assert asked.full_pulls[0] < 0.75 * apart.full_pulls[0]
+    columns[:92, 1] = np.nan
+    assert correlations(columns, imputed).alike[1, 2] == correlations(columns, imputed).found[1, 2], "8 are too few"
 
 
 @pytest.mark.parametrize("same_target", [None, True])

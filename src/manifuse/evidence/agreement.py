@@ -122,8 +122,8 @@ def ask(
         How much more every reference counts; see `columns.own.sureness`.
     """
     count = known.shape[1]
-    correlated, shared, with_main = correlations(np.concatenate([own[:, None], known], axis=1), held_out)
-    voices, copies = _voices(correlated, CERTAIN / np.sqrt(shared))
+    correlated, alike, shared, with_main = correlations(np.concatenate([own[:, None], known], axis=1), held_out)
+    voices, copies = _voices(correlated, alike, CERTAIN / np.sqrt(shared))
     among = correlated[np.ix_(voices, voices)]
     # Where only agreement with the main predictor is asked, the rows that are shared with it count.
     error = CERTAIN / np.sqrt(with_main if same_target or len(voices) <= FEWEST_REFERENCES else shared)
@@ -191,8 +191,8 @@ def _agree(correlated: FloatArray, shared: float) -> tuple[bool, bool]:
     return bool(with_own), bool(count < 2 or mean > CERTAIN / np.sqrt(shared * len(among)))
 
 
-def _voices(correlated: FloatArray, error: float) -> tuple[IndexArray, IndexArray]:
-    """Find references that are near copies of each other.
+def _voices(correlated: FloatArray, alike: FloatArray, error: float) -> tuple[IndexArray, IndexArray]:
+    """Find references that are near copies of each other, by how they correlate and how much they are surely alike.
 
     Returns
     -------
@@ -201,22 +201,22 @@ def _voices(correlated: FloatArray, error: float) -> tuple[IndexArray, IndexArra
     copies : (m + 1,) array of int
         The place among ``voices`` of the group of each predictor.
     """
-    alike = np.nan_to_num(correlated) > COPIES
-    alike |= _are_versions(correlated, error)
-    alike[0] = alike[:, 0] = False
-    count, groups = connected_components(alike, directed=False)
+    same = np.nan_to_num(alike) > COPIES
+    same |= _are_versions(correlated, alike, error)
+    same[0] = same[:, 0] = False
+    count, groups = connected_components(same, directed=False)
     ranked = np.argsort(-np.append(2.0, np.nan_to_num(correlated[0, 1:])), kind="stable")
     voices = np.array([next(each for each in ranked if groups[each] == group) for group in range(count)])
     return voices, groups
 
 
-def _are_versions(correlated: FloatArray, error: float) -> BoolArray:
+def _are_versions(correlated: FloatArray, alike: FloatArray, error: float) -> BoolArray:
     """Whether two references are versions of one model: alike beyond what others explain (m + 1, m + 1).
 
     Two other predictors explain the product of their correlations with both, divided by the correlation of the two.
     Only two that are surely alike, by more than the ``error``, can tell. The median of all such explanations counts.
     """
-    candidates = np.nan_to_num(correlated) > ALIKE
+    candidates = np.nan_to_num(alike) > ALIKE
     candidates[0] = candidates[:, 0] = False
     np.fill_diagonal(candidates, False)
     _, groups = connected_components(candidates, directed=False)
@@ -232,7 +232,7 @@ def _are_versions(correlated: FloatArray, error: float) -> BoolArray:
             explained = products / (2.0 * correlated[first, second])
             explained = explained[np.isfinite(explained)]
             if len(explained):
-                versions[one, other] = correlated[one, other] - np.median(explained) > UNEXPLAINED
+                versions[one, other] = alike[one, other] - np.median(explained) > UNEXPLAINED
     return versions | versions.T
 
 

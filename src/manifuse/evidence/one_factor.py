@@ -7,6 +7,7 @@ its correlation with that truth, and two predictors correlate by the product of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -16,6 +17,9 @@ from manifuse.kernels.arrays import FloatArray
 #: Two references are compared at the pairs that they share if these are so many, and such a share of the pairs of the
 #: one that has fewer. Else what is imputed of one at the pairs of the other says more.
 FEWEST_SHARED, LEAST_SHARED = 10, 0.5
+
+#: If they share fewer, they are alike as far as their correlation there is sure, by so many standard errors.
+SURE = 2.0
 
 #: What loadings are taken to be before any pair is seen, the pairs that count as much as this, and the largest that is
 #: believed.
@@ -87,7 +91,27 @@ def believed(loadings: FloatArray) -> FloatArray:
     return np.asarray(np.clip(loadings, np.sqrt(COMMON[0]), MOST_LOADING))
 
 
-def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, float, float]:
+class Correlations(NamedTuple):
+    """How the main predictor and its references correlate.
+
+    Attributes
+    ----------
+    found : (m + 1, m + 1) array
+    alike : (m + 1, m + 1) array
+        The least that two surely correlate by the pairs that they share, if these are few, but not too few. Versions
+        of one model are alike there, though what is imputed of them may differ. Elsewhere it is ``found``.
+    shared, with_main : float
+        The fewest rows that a correlation was measured on, and the fewest that one with the main predictor was; at
+        least 4.
+    """
+
+    found: FloatArray
+    alike: FloatArray
+    shared: float
+    with_main: float
+
+
+def correlations(columns: FloatArray, imputed: FloatArray) -> Correlations:
     """Correlations of the main predictor and its references: of the ranks of scores, and of log-ratios as they are.
 
     Ranks among all rows that a predictor knows, so that one outlier at a pair does not silence a reference. Two
@@ -99,13 +123,6 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, 
         NaN but at the pairs.
     imputed : (n, m, c) array
         The references' scores at every row, without its own pair.
-
-    Returns
-    -------
-    correlated : (m + 1, m + 1) array
-    shared, with_main : float
-        The fewest rows that a correlation was measured on, and the fewest that one with the main predictor was; at
-        least 4.
     """
     known = np.isfinite(columns).all(axis=2, keepdims=True)
     ranks = _comparable(np.where(known, columns, np.nan))
@@ -115,9 +132,12 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, 
     direct = shared >= np.maximum(FEWEST_SHARED, LEAST_SHARED * np.minimum(pairs[:, np.newaxis], pairs))
     direct[0] = direct[:, 0] = True
     counts = shared[direct & ~np.eye(len(shared), dtype=bool)]
+    surely = found - SURE * (1.0 - found**2) / np.sqrt(np.maximum(shared - 1.0, 1.0))
     found = np.where(direct, found, (said + said.T) / 2.0)
+    alike = np.where(~direct & (shared >= FEWEST_SHARED), np.maximum(surely, found), found)
     np.fill_diagonal(found, 1.0)
-    return found, float(max(4, min(counts, default=4))), float(max(4, shared[0, 1:].min(initial=np.inf)))
+    fewest = float(max(4, min(counts, default=4))), float(max(4, shared[0, 1:].min(initial=np.inf)))
+    return Correlations(found, alike, *fewest)
 
 
 def _comparable(columns: FloatArray) -> FloatArray:
