@@ -121,9 +121,9 @@ def test_worths_and_gains_at_pairs_know_what_is_covered(rng, monkeypatch):
     theirs = [mf.Observations(said[rows], ids=rows, classes=names, name=name) for name in ("one", "two")]
     theirs[1] = mf.Observations(0.5 * said[rows] + 0.125, ids=rows, classes=names, name="two")
 
-    def spy(cls, view, pulls, covered=None):
+    def spy(cls, view, pulls, covered=None, spoken=None):
         given.append((tuple(pulls), covered is None))
-        return measured(view, pulls, covered)
+        return measured(view, pulls, covered, spoken)
 
     monkeypatch.setattr(Expected, "measured", classmethod(spy))
     known = np.r_[rows[:40], np.flatnonzero(truth == 2)[-20:]]

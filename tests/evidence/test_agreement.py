@@ -214,7 +214,7 @@ def test_references_that_share_few_of_their_pairs_are_compared_by_what_is_impute
     imputed = columns[:, 1:].copy()
     columns[:, 1:] = np.nan
     columns[:100, 1], columns[80:180, 2] = imputed[:100, 0], imputed[80:180, 1]
-    found, alike, shared, with_main = correlations(columns, imputed)
+    found, _, shared, with_main = correlations(columns, imputed)
     assert shared == with_main == 100
     assert found[1, 2] != pytest.approx(
         np.corrcoef(*(rankdata(each[80:100, 0]) for each in imputed.swapaxes(0, 1)))[0, 1]

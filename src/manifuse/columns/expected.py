@@ -1,6 +1,7 @@
 """Expected: own scores plus the references' scores, as far as these agree.
 
-This is what is known of a row without labels. Classes that no reference can speak of keep their own probability.
+This is what is known of a row without labels. Classes that no reference can speak of keep their own probability, and
+directions of log-ratios of which none speaks their own scores.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from manifuse.columns.column import Column, FittedViews
 from manifuse.columns.covered import CoveredClasses
+from manifuse.columns.spoken import SpokenDirections
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.level import Level
@@ -30,27 +32,41 @@ class Expected(Column):
     level : Level
     covered : CoveredClasses or None
         Which classes references can speak of; None if all.
+    spoken : SpokenDirections or None
+        Which directions of log-ratios references speak of; None if all.
     """
 
     pulls: FloatArray
     means: FloatArray
     level: Level
     covered: CoveredClasses | None = None
+    spoken: SpokenDirections | None = None
 
     @classmethod
     def of(
-        cls, known: FittedViews, pulls: FloatArray, covered: CoveredClasses | None = None
+        cls, known: FittedViews, pulls: FloatArray, covered: CoveredClasses | None, spoken: SpokenDirections | None
     ) -> tuple[Self, FittedViews]:
         """Add the column "expected"."""
-        column = cls.measured(known.held_out, pulls, covered)
+        column = cls.measured(known.held_out, pulls, covered, spoken)
         held_out = column.at(known.held_out)
         return column, known.add("expected", column.at(known.fitted), held_out).add("imputed expected", held_out)
 
     @classmethod
-    def measured(cls, rows: View, pulls: FloatArray, covered: CoveredClasses | None = None) -> Self:
+    def measured(
+        cls,
+        rows: View,
+        pulls: FloatArray,
+        covered: CoveredClasses | None = None,
+        spoken: SpokenDirections | None = None,
+    ) -> Self:
         """Return the column whose means and level are those of some rows."""
         means = rows["references"].mean(axis=0)
-        return cls(pulls, means, Level.of(_pulled(rows["own"], rows["references"] - means, pulls)), covered)
+        level = Level.of(_added(rows["own"], rows["references"] - means, pulls, spoken))
+        return cls(pulls, means, level, covered, spoken)
+
+    def with_pulls(self, rows: View, pulls: FloatArray) -> Self:
+        """Return the column, measured by some rows, where references count otherwise."""
+        return self.measured(rows, pulls, self.covered, self.spoken)
 
     def at(self, rows: View) -> FloatArray:
         """Add own scores and references; see `Column.at`."""
@@ -62,10 +78,12 @@ class Expected(Column):
         return rows.with_column(name, self.at(rows)).with_column("imputed expected", imputed)
 
     def _from(self, own: FloatArray, references: FloatArray) -> FloatArray:
-        values = self.level.apply(_pulled(own, references - self.means, self.pulls))
+        values = self.level.apply(_added(own, references - self.means, self.pulls, self.spoken))
         return values if self.covered is None else self.covered.keep_others(values, own, self.pulls)
 
 
-def _pulled(own: FloatArray, references: FloatArray, pulls: FloatArray) -> FloatArray:
+def _added(own: FloatArray, references: FloatArray, pulls: FloatArray, spoken: SpokenDirections | None) -> FloatArray:
     """Own scores (q, c), and centred scores of references (q, m, c) times their pulls (m,)."""
+    if spoken is not None:
+        return spoken.added(own, references, pulls)
     return np.asarray(own + np.einsum("qmc,m->qc", references, pulls))

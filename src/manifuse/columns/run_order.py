@@ -29,6 +29,7 @@ from manifuse.columns.own import Smoothed, sureness
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import comparable
 from manifuse.columns.shares import left_of_references
+from manifuse.columns.spoken import SpokenDirections
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss
@@ -63,7 +64,8 @@ def refine_columns(given: RunInputs) -> RunOutputs:
     smoothed, known = smooth_own(given, known)
     references, known = impute(known, given.taking_part, measured, given.places, main.name)
     agreement = ask_references(given, known)
-    expected, known = Expected.of(known, agreement.pulls, CoveredClasses.of(given.problem, given.taking_part))
+    covered, spoken = class_limits(given, known)
+    expected, known = Expected.of(known, agreement.pulls, covered, spoken)
     diffuses = is_worth_diffusing(given, known, agreement, expected)
     labels = hold_out(given, known, one_trial=diffuses and not given.labels_are_classes)
     found = RunOutputs(Columns(own, smoothed, references, expected), known, agreement, labels)
@@ -105,6 +107,12 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
     agreement = ask(own, paired, imputed, same_target=given.same_target, harm_shown=harm_shown, sureness=sure)
     left = left_of_references(known.fitted, agreement.full_pulls, given.score, given.problem.units)
     return replace(agreement, left=left)
+
+
+def class_limits(given: RunInputs, known: FittedViews) -> tuple[CoveredClasses | None, SpokenDirections | None]:
+    """Find of which classes, and of which directions of log-ratios, each reference that takes part says nothing."""
+    spoken = SpokenDirections.of(known.fitted["own"], given.taking_part)
+    return CoveredClasses.of(given.problem, given.taking_part), spoken
 
 
 def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreement, expected: Expected) -> bool:

@@ -14,7 +14,6 @@ import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.column import FittedViews, Mixed, mixed
-from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.learned import teach
 from manifuse.columns.lesson import DECIDING, learn
@@ -87,7 +86,7 @@ def _taught_by(found: RunOutputs, labels: Labels, kept: Sequence[int]) -> FloatA
     assert taught is not None, "labels taught"
     pulls = np.where(np.isin(np.arange(len(expectation.pulls)), kept), expectation.pulls, 0.0)
     rows = found.known.held_out.take(score.rows)
-    expected = Expected.measured(found.known.held_out, pulls, expectation.covered).at(rows)
+    expected = expectation.with_pulls(found.known.held_out, pulls).at(rows)
     some = rows.with_column("references", rows["references"][:, list(kept)])
     covariance = learned.lesson.covariance.of_some(len(kept) / len(pulls))
     variances = learned.lesson.variances

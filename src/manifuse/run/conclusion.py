@@ -132,9 +132,9 @@ def _gain_at_pairs(given: RunInputs, found: RunOutputs, held_out: HeldOutScores)
     if score is None:
         return None
     own = scored.of_own(given.problem.main.scores[score.rows])
-    pulls, covered = found.agreement.full_pulls, found.columns.expected.covered
-    expected = Expected.measured(known.held_out, pulls, covered).at(known.fitted.take(score.rows))
-    gain = score.gain(own, in_units(scored.units, expected))
+    expected = found.columns.expected.with_pulls(known.held_out, found.agreement.full_pulls)
+    values = expected.at(known.fitted.take(score.rows))
+    gain = score.gain(own, in_units(scored.units, values))
     return None if gain.is_of_few else gain
 
 
