@@ -193,6 +193,23 @@ def test_labels_of_rows_that_references_do_not_know_vouch_for_no_others(chosen):
     assert np.mean(gains) > -0.6
 
 
+@pytest.mark.parametrize("task", ["regression", "ranking"])
+@pytest.mark.parametrize("times", [2.4, 2.6])
+def test_a_regression_tells_of_scores_that_are_far_farther_out_than_those_of_labelled_rows(times, task):
+    """Its error hangs on them. Ranks do not."""
+    ours, truth, labelled = drawn(0, "any")
+    scores, middle = ours.scores.copy(), np.median(ours.scores)
+    far = np.setdiff1d(np.arange(ROWS), labelled)[0]
+    scores[far] = middle + times * np.abs(scores[labelled] - middle).max()
+    main = mf.Observations(scores, ours.table, ids=range(ROWS), name="ours")
+    result, _ = refined(main, truth, labelled, task)
+    told = times > 2.5 and task == "regression"
+    measured = result.evidence.measured
+    assert measured.of_far is not told
+    assert measured.is_of_rest is not told
+    assert ("Some scores of “ours” are far farther out" in str(result.to_dict()["findings"])) is told
+
+
 def test_gaps_are_compared_with_those_of_any_two_rows():
     """The share of smaller gaps is 1/2 in the mean, with variance 1/12; pairs that share a row count as fewer."""
     scores = np.arange(1500.0)[:, None]

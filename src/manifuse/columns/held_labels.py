@@ -28,6 +28,9 @@ MATCHED, GAPS = 1000, 300
 #: What references do at rows that they know matters for all rows if these are so large a share of them.
 MANY_KNOWN = 1.0 / 3.0
 
+#: Errors of a regression at rows that are so many times as far out as all labelled ones can outweigh all others.
+FAR = 2.5
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:
@@ -50,6 +53,8 @@ class Labels:
         time.
     of_known : bool
         Whether labels show what references do at most rows; see `missed_share`.
+    of_far : bool
+        Of a regression, whether labelled rows are nearly as far out as any row; see `reach_far_rows`.
     apart : {"closer", "farther"} or None
         Of ordered pairs, whether own scores are closer to each other, or farther apart, than those of two rows usually
         are; None if that could be chance.
@@ -62,6 +67,7 @@ class Labels:
     like_rest: bool = True
     of_all_times: bool = True
     of_known: bool = True
+    of_far: bool = True
     apart: Apart | None = None
 
     def only(self, kept: IndexArray) -> Labels:
@@ -110,6 +116,12 @@ def missed_share(rows: View, labelled: IndexArray) -> float:
     most = UNLIKE + np.sqrt(2.0 * np.log(max(known.shape[1], 1)))
     missing = known[chosen].mean(axis=0) < shares - most * errors
     return float(known[:, missing].any(axis=1).mean())
+
+
+def reach_far_rows(own: FloatArray, labelled: IndexArray) -> bool:
+    """Whether no own score (n, 1) is `FAR` times as far from the median as all those of labelled rows are."""
+    away = np.abs(own - np.median(own))
+    return bool(away.max() < FAR * away[labelled].max())
 
 
 def apart_of(own: FloatArray, score: Score) -> Apart | None:

@@ -20,6 +20,7 @@ from manifuse.columns.held_labels import (
     is_like_rest,
     missed_share,
     most_taught,
+    reach_far_rows,
 )
 from manifuse.columns.imputed import impute
 from manifuse.columns.learned import teach
@@ -187,6 +188,7 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
         like_rest=is_like_rest(rows, score.rows),
         of_all_times=held is not Held.BY_RUN or are_of_all_times(len(rows), score.rows),
         of_known=missed_share(rows, score.rows) < MANY_KNOWN,
+        of_far=score.measure != "rmse" or reach_far_rows(rows["own"], score.rows),
         apart=apart_of(rows["own"], score),
     )
 

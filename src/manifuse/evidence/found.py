@@ -67,6 +67,8 @@ class Measurement(Saveable):
         Whether they are from all times, if rows follow each other in time; see `Labels`.
     of_known : bool
         Whether labels show what references do at most rows; see `Labels`.
+    of_far : bool
+        Whether labels of a regression show how far refined scores are off at the farthest rows; see `Labels`.
     apart : {"closer", "farther"} or None
         How ordered pairs differ from other pairs of rows; see `Labels`.
     """
@@ -89,12 +91,14 @@ class Measurement(Saveable):
     like_rest: bool = True
     of_all_times: bool = True
     of_known: bool = True
+    of_far: bool = True
     apart: Apart | None = None
 
     @property
     def is_of_rest(self) -> bool:
         """Whether what was measured holds for the other rows, as far as features, scores and places tell."""
-        return self.like_rest and self.of_all_times and self.of_known and self.apart is None
+        seen = self.like_rest and self.of_all_times and self.of_known and self.of_far
+        return seen and self.apart is None
 
     @property
     def log_loss(self) -> Accuracy | None:

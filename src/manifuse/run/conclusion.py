@@ -229,6 +229,7 @@ def _measured(
         like_rest=labels.like_rest,
         of_all_times=labels.of_all_times,
         of_known=labels.of_known,
+        of_far=labels.of_far,
         apart=labels.apart,
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
