@@ -308,6 +308,7 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
             "main has NaN or infinite score .*`invalid='drop'` of `Observations`",
         ),
         ({"drop": ["town"]}, "`drop` town came, but no table has such a column; correct it"),
+        ({"drop": [" X0"]}, "`drop` ' X0' came, but no table has such a column; did you mean 'x0'?"),
         ({"drop": None}, "drop=None came, but a list of columns was expected"),
         ({"score": None}, "`score` = None came, but the name of one column"),
         ({"group": 0}, "`group` = 0 came, but the name of one column"),

@@ -51,6 +51,23 @@ def test_a_feature_that_says_the_class_is_named(rng):
         mf.refine(main, [], mf.ClassLabels(range(40), names[truth[:40]]), rng=0)
 
 
+@pytest.mark.parametrize("task", ["ranking", "regression"])
+def test_labels_that_are_own_scores_are_told_of(rng, task):
+    scores, features = rng.standard_normal(80), rng.standard_normal((80, 2))
+    main = mf.Observations(scores, features, ids=range(80), name="ours")
+    with pytest.warns(mf.ManifuseWarning, match="The scores of ours order all 50 labelled rows as") as caught:
+        mf.refine(main, [], mf.RankLabels(range(50), 3.0 + scores[:50]), rng=0, task=task)
+    assert [each.message.code for each in caught] == ["truth_in_scores"]
+
+
+def test_own_scores_that_put_all_of_two_grades_in_order_are_good_and_no_copies(rng):
+    scores = rng.standard_normal(80)
+    main = mf.Observations(scores, rng.standard_normal((80, 2)), ids=range(80), name="ours")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mf.refine(main, [], mf.RankLabels(range(50), scores[:50] > 0.2), rng=0)
+
+
 def test_features_that_may_agree_by_chance_or_miss_one_label_are_not_named(rng):
     age, noise = rng.standard_normal((2, 80))
     nearly = noise.copy()

@@ -121,7 +121,11 @@ def runs():
             strong.references,
             None,
             {},
-            ["accepted", "rank the common rows alike", "predict each reference better than “main” alone"],
+            [
+                "accepted",
+                "the main predictor with them, beyond chance",
+                "predict each reference better than “main” alone",
+            ],
             None,
         ),
         "unlike": (

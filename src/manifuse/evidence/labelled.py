@@ -123,13 +123,22 @@ def demand_teachable(score: Score, main: Observations, references: Sequence[Obse
 
 
 def warn_of_truth(score: Score, main: Observations) -> None:
-    """Warn of a feature that says the label of every labelled row, or orders all of these rows as labels do."""
-    if main.table is None or not isinstance(score, GradedRanking | SquaredError | LogLoss) or len(score.rows) < SAID:
+    """Warn of own scores or a feature that say the label of every labelled row, or order these rows as labels do."""
+    if not isinstance(score, GradedRanking | SquaredError | LogLoss) or len(score.rows) < SAID:
         return
-    truth, values = np.asarray(score.truth), main.table[score.rows]
+    truth = np.asarray(score.truth)
     if len(truth) - np.unique(truth, return_counts=True)[1].max() < OTHERS_SAID:
         return
     ranks = [rankdata(each) for each in (truth, -truth)]
+    if main.classes is None and np.array_equal(rankdata(main.scores[score.rows]), ranks[0]):
+        warn(
+            "truth_in_scores",
+            f"The scores of {main.name} order all {len(truth):,} labelled rows as their labels do; check that labels "
+            f"are not copies of them, and leave out labels that {main.name} was trained on.",
+        )
+    if main.table is None:
+        return
+    values = main.table[score.rows]
     named = len(np.unique(truth)) if isinstance(score, LogLoss) else None
     for place, feature in enumerate(values.T):
         said = rankdata(feature)

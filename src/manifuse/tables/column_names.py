@@ -156,7 +156,10 @@ def demand_there(names: Iterable[str], tables: Sequence[Collection[str]], option
     """
     for name in names:
         if not any(name in there for there in tables):
+            spelt = {column.strip().lower(): column for there in tables for column in there}
+            nearest = spelt.get(name.strip().lower())
+            meant = "correct it" if nearest is None else f"did you mean {nearest!r}? Correct it"
+            shown = name if name and name == name.strip() else repr(name)
             raise InputError(
-                f"`{option}` {name or repr(name)} came, but no table has such a column; correct it, and name each "
-                "column by itself."
+                f"`{option}` {shown} came, but no table has such a column; {meant}, and name each column by itself."
             )

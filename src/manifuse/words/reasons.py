@@ -31,12 +31,11 @@ REASONS: Mapping[Reason, str] = {
     "labels differ in at most one of the groups that are held out together. These are too few to measure a gain, so "
     "the main predictor comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement "
     "all the same.",
-    Reason.TAUGHT: "The refinement learned from the labels. The surer held-out labels are of a gain, the further it "
-    "goes.",
+    Reason.TAUGHT: "The refinement learned from the labels. It goes further, the surer held-out labels show a gain.",
     Reason.UNGUARDED: "The refinement learned from the labels. Labels that were held out show no gain, but "
     "`safeguarded` is false, so it is taken.",
-    Reason.AGREE: "The references and the main predictor rank the common rows alike, so the refinement follows the "
-    "references, the more reliable ones further.",
+    Reason.AGREE: "The references agree with each other, and the main predictor with them, beyond chance. So the "
+    "refinement follows the references, the more reliable ones further.",
     Reason.TOLD: "`same_target` says that the references predict the same thing as the main predictor.",
     Reason.ASSUMED: "One or two references cannot show whether they predict the same thing as the main predictor. It "
     "is assumed, because they were brought as references, so the refinement follows them, the more reliable ones "
