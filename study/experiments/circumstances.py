@@ -136,6 +136,19 @@ def half_the_classes(main: mf.Observations, others: References, rng: np.random.G
     return halves
 
 
+def one_class(main: mf.Observations, others: References, rng: np.random.Generator) -> References:
+    """Let every reference tell one of its classes from all others."""
+    del main
+    told = []
+    for each in others:
+        assert each.classes is not None, "it has classes"
+        place = int(rng.integers(len(each.classes)))
+        probability = each.came[:, place]
+        came = np.stack([probability, 1.0 - probability], axis=1)
+        told.append(changed(each, came, classes=(each.classes.names[place], "other")))
+    return told
+
+
 #: Here, our own predictor decides, too.
 OUR_OWN_TOO = "decisions alone, our own too"
 
@@ -149,16 +162,18 @@ CIRCUMSTANCES: Mapping[str, Circumstance] = {
     "decisions alone": decisions,
     OUR_OWN_TOO: decisions,
     "half of the classes each": half_the_classes,
+    "one class against the rest each": one_class,
 }
 
-#: References with fewer classes than this cannot lose half of them; rivals learn from so many pairs at least.
-FEWEST_CLASSES, FEWEST_PAIRS = 4, 10
+#: In these circumstances, references lose classes if they all have so many; rivals learn from so many pairs at least.
+FEWEST_CLASSES = {"half of the classes each": 4, "one class against the rest each": 3}
+FEWEST_PAIRS = 10
 
 
 def rows_of(problem: Partners | Classifiers) -> Iterator[dict[str, object]]:
     """Return the gain of every method in every circumstance: in ranking accuracy, or in accuracy of classes."""
     for circumstance, change in CIRCUMSTANCES.items():
-        if circumstance == "half of the classes each" and not _can_be_halved(problem):
+        if _fewest_classes(problem) < FEWEST_CLASSES.get(circumstance, 0):
             continue
         main = problem.main
         if circumstance == OUR_OWN_TOO:
@@ -175,9 +190,8 @@ def rows_of(problem: Partners | Classifiers) -> Iterator[dict[str, object]]:
             yield {"kind": kind, "circumstance": circumstance, "method": method, "gain": round(gain, 4)}
 
 
-def _can_be_halved(problem: Partners | Classifiers) -> bool:
-    sizes = [0 if each.classes is None else len(each.classes) for each in problem.references]
-    return min(sizes) >= FEWEST_CLASSES
+def _fewest_classes(problem: Partners | Classifiers) -> int:
+    return min(0 if each.classes is None else len(each.classes) for each in problem.references)
 
 
 def accuracy(problem: Partners | Classifiers, came: FloatArray) -> float:

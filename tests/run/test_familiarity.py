@@ -146,6 +146,15 @@ def test_other_units_are_found_if_most_values_are_zero(rng, values, factor):
         Familiarity.of(table(frame[:400])).warn_of_strange(later)
 
 
+@pytest.mark.parametrize("factor", [1e-3, 0.1, 10.0, 1e3])
+def test_other_units_of_a_skewed_column_are_found(rng, factor):
+    """Thousandths of amounts are all within a standard deviation of their mean."""
+    frame = np.column_stack([rng.standard_normal(900), rng.lognormal(sigma=1.5, size=900)])
+    later = frame[400:] * [1.0, factor]
+    with pytest.warns(mf.ManifuseWarning, match=r"in column 1 of the features, by up to \d+\.?\d+ standard"):
+        Familiarity.of(table(frame[:400])).warn_of_strange(table(later, name="later"))
+
+
 def test_a_column_that_was_filled_with_one_value_is_named(rng):
     frame = np.column_stack([rng.standard_normal((900, 2)), rng.random(900) < 0.01])
     later = np.column_stack([frame[400:, 0], np.full(500, np.median(frame[:400, 1])), np.zeros(500)])

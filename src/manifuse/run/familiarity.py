@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
+from scipy.special import ndtri
 
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges
@@ -110,7 +111,7 @@ class Familiarity:
         """
         assert new.table is not None, "features were not compared"
         rows = self.index.scaling.apply(new.table[thinned(len(new), COMPARED)])
-        deviations = strange_by(rows, self.widest)
+        deviations = np.maximum(strange_by(rows, self.widest), self._moved(rows))
         strange = np.flatnonzero(deviations)
         if len(strange):
             warn("strange_columns", _of_strange(new, strange, deviations[strange]))
@@ -122,6 +123,21 @@ class Familiarity:
                 f"{new.name} has one value in all rows of {columns_said(new.feature_names, filled)}, but the fitted "
                 "rows have many; check whether values were lost.",
             )
+
+    def _moved(self, rows: FloatArray) -> FloatArray:
+        """How far the medians of standardised rows (q, d) have moved among the fitted values; 0 if that is usual.
+
+        It is the normal deviate of the share of fitted values that are smaller. A skewed column may change its unit
+        by a factor of a thousand and stay within a standard deviation of its mean.
+        """
+        if len(rows) < FEWEST_ROWS:
+            return np.zeros(rows.shape[1])
+        fitted, order = self.index.rows, self.index.order.columns
+        medians = np.median(rows, axis=0)[order]
+        smaller = ((fitted < medians).mean(axis=0) + (fitted <= medians).mean(axis=0)) / 2.0
+        edge = 0.5 / len(fitted)
+        moved = np.abs(ndtri(np.clip(smaller, edge, 1.0 - edge)))[inverse_order(order)]
+        return np.where(moved > STRANGE_SHIFT + 3.0 / np.sqrt(len(rows)), moved, 0.0)
 
     def warn_of_reversed(self, new: Observations, main: Observations) -> None:
         """Warn of later scores that run against those of similar fitted rows, and of exchanged classes.
