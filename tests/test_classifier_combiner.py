@@ -48,7 +48,7 @@ def test_it_gives_what_refine_gives(drawn, combiner):
     blank = np.where(y == None, "", y)  # noqa: E711
     np.testing.assert_array_equal(clone(combiner).fit(X, blank).predict_proba(X), fitted.predict_proba(X))
     listed = [np.nan if name is None else name for name in y]
-    for each in (listed, tuple(listed)):
+    for each in (listed, tuple(listed), pd.DataFrame({"class": y})):
         np.testing.assert_array_equal(clone(combiner).fit(X, each).predict_proba(X), fitted.predict_proba(X))
         assert fitted.score(X, each) == fitted.score(X, y)
     with pytest.raises(mf.InputError, match="y cannot be read as an array"):

@@ -317,6 +317,17 @@ def test_bad_tables_are_refused_with_a_sentence(case, change, message):
         mf.PredictorCombiner(case.references).fit(X, y)
 
 
+def test_a_truth_in_one_column_is_that_truth(case):
+    X, combiner = frame_of(case.main), mf.PredictorCombiner(case.references, random_state=0)
+    expected = combiner.fit(X, case.truth).transform(X)
+    frame = pd.DataFrame({"truth": case.truth})
+    for each in (frame, pl.from_pandas(frame), case.truth[:, None]):
+        np.testing.assert_array_equal(combiner.fit(X, each).transform(X), expected)
+        assert combiner.score(X, each) == combiner.score(X, case.truth)
+    with pytest.raises(mf.InputError, match="index"):
+        combiner.fit(X, frame[::-1])
+
+
 def test_an_infinite_truth_scores_nothing(case):
     X = frame_of(case.main)
     fitted = mf.PredictorCombiner(case.references, random_state=0).fit(X, case.truth)

@@ -305,7 +305,7 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
         ({"labels": pd.Series([1.0, 2.0]), "main": pd.DataFrame()}, "Series came for the table of labels"),
         (
             {"main": pd.DataFrame({"patient": ["a"], "risk": [np.nan]})},
-            "main has NaN or infinite score .*`invalid='drop'` of `Observations`",
+            "main has NaN or infinite score .*`invalid='drop'` of `Observations.from_frame`",
         ),
         ({"drop": ["town"]}, "`drop` town came, but no table has such a column; correct it"),
         ({"drop": [" X0"]}, "`drop` ' X0' came, but no table has such a column; did you mean 'x0'?"),
@@ -324,7 +324,10 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
         ({"label": "empty"}, "The table of labels has no value in 'empty'"),
         ({"id": "place"}, "main has no column 'place' .*; its index is called so: call reset_index"),
         ({"id": "risk", "score": "x0", "drop": ["patient"]}, "The id column of main came with fractions"),
-        ({"references": ["theirs.csv"]}, "str came for reference 1, but Observations or a data frame was expected"),
+        (
+            {"references": ["theirs.csv"]},
+            "str came for reference 1, but Observations or a data frame .*; refine files with `refine_files`",
+        ),
         ({"main": pl.LazyFrame({"patient": ["a"]})}, "LazyFrame came for main.*; collect it"),
     ],
 )

@@ -37,7 +37,7 @@ VALUED = {
     "set `same_target` to false": "give --ask-references",
     "`same_target` is false": "--ask-references was given",
     "set `safeguarded` to false": "set safeguarded = false in the table [method] of a config",
-    "`drop_invalid` of files, or `invalid='drop'` of `Observations`": "--drop-invalid",
+    "`drop_invalid` of files, or `invalid='drop'` of `Observations.from_frame`": "--drop-invalid",
 }
 
 

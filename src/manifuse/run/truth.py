@@ -29,7 +29,7 @@ def graded(main: Observations, y: Any) -> RankLabels | None:
 
 def known_grades(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
     """Return the rows where ``y`` is not NaN, and its values there."""
-    grades = to_grades(y, what="y")
+    grades = to_grades(_of_one_column(y), what="y")
     if len(grades) != rows:
         raise InputError(
             f"y has {many(len(grades), 'value')} but X has {many(rows, 'row')}; give one per row, NaN if unknown."
@@ -40,9 +40,14 @@ def known_grades(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:
     return known, grades[known]
 
 
+def _of_one_column(y: Any) -> Any:
+    """Return ``y`` of shape (n, 1), as data frames have it, with shape (n,)."""
+    return to_numpy(y, what="y")[:, 0] if getattr(y, "shape", ())[1:] == (1,) else y
+
+
 def known_names(y: Any, rows: int) -> tuple[IndexArray, NDArray[Any]]:
     """Rows where ``y`` names a class, and what stands there."""
-    values = to_numpy(y, what="y")
+    values = to_numpy(_of_one_column(y), what="y")
     if isinstance(y, list | tuple) and values.ndim == 1:
         # NumPy would make the text "nan" of a missing value among names.
         values = np.array(y, dtype=object)

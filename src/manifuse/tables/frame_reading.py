@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
@@ -79,6 +80,8 @@ def columns_in(
     if not isinstance(table, nw.DataFrame):
         came = type(frame).__name__
         remedy = "collect it" if isinstance(table, nw.LazyFrame) else "give one of these"
+        if isinstance(frame, str | PathLike):
+            remedy = "refine files with `refine_files`"
         what = name[0].lower() + name[1:] if name.startswith("The ") else name
         raise InputError(f"{came} came for {what}, but {or_else} or a data frame was expected; {remedy}.")
     levels = next((each for each in there if isinstance(each, tuple)), None)

@@ -152,7 +152,7 @@ def _demand_finite(name: str, parts: Mapping[str, FloatArray], feature_names: Se
                 remedy = "fill them in, refine again without their columns (`drop`)"
             raise InputError(
                 f"{name} has NaN or infinite {what} in {name_rows(bad)}; {remedy}, or leave such rows out "
-                "(`drop_invalid` of files, or `invalid='drop'` of `Observations`)."
+                "(`drop_invalid` of files, or `invalid='drop'` of `Observations.from_frame`)."
             )
 
 
