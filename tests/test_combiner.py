@@ -328,6 +328,13 @@ def test_a_truth_in_one_column_is_that_truth(case):
         combiner.fit(X, frame[::-1])
 
 
+def test_warnings_of_frames_are_those_of_the_refinement(case):
+    X = frame_of(case.main).assign(n=np.arange(len(case.main)))
+    with pytest.warns(mf.ManifuseWarning):
+        fitted = mf.PredictorCombiner(case.references, random_state=0).fit(X, case.truth)
+    assert [each.code for each in fitted.refinement_.warnings] == ["index_columns"]
+
+
 def test_an_infinite_truth_scores_nothing(case):
     X = frame_of(case.main)
     fitted = mf.PredictorCombiner(case.references, random_state=0).fit(X, case.truth)

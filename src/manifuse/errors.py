@@ -123,12 +123,12 @@ def pass_on(warning: Warning) -> None:
 
 @contextmanager
 def hear_warnings() -> Iterator[dict[str, ManifuseWarning]]:
-    """Note which warnings are given meanwhile. They are given all the same.
+    """Note which warnings this thread gives meanwhile. They are given all the same.
 
     Yields
     ------
     dict of ManifuseWarning
-        Those that were given so far, in this thread, by their sentences.
+        Those that were given so far, by their sentences.
     """
     outer, heard = _heard.get(), dict[str, ManifuseWarning]()
     token = _heard.set(heard)

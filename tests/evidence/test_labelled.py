@@ -52,11 +52,12 @@ def test_a_feature_that_says_the_class_is_named(rng):
 
 
 @pytest.mark.parametrize("task", ["ranking", "regression"])
-def test_labels_that_are_own_scores_are_told_of(rng, task):
+@pytest.mark.parametrize("copy", [lambda scores: 3.0 - scores, lambda scores: np.round(scores, 2)])
+def test_labels_that_are_own_scores_are_told_of(rng, task, copy):
     scores, features = rng.standard_normal(80), rng.standard_normal((80, 2))
     main = mf.Observations(scores, features, ids=range(80), name="ours")
-    with pytest.warns(mf.ManifuseWarning, match="The scores of ours order all 50 labelled rows as") as caught:
-        mf.refine(main, [], mf.RankLabels(range(50), 3.0 + scores[:50]), rng=0, task=task)
+    with pytest.warns(mf.ManifuseWarning, match="The 50 labels are the scores of ours but for their") as caught:
+        mf.refine(main, [], mf.RankLabels(range(50), copy(scores[:50])), rng=0, task=task)
     assert [each.message.code for each in caught] == ["truth_in_scores"]
 
 
@@ -66,6 +67,7 @@ def test_own_scores_that_put_all_of_two_grades_in_order_are_good_and_no_copies(r
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mf.refine(main, [], mf.RankLabels(range(50), scores[:50] > 0.2), rng=0)
+        mf.refine(main, [], mf.RankLabels(range(50), scores[:50] + 0.01 * rng.standard_normal(50)), rng=0)
 
 
 def test_features_that_may_agree_by_chance_or_miss_one_label_are_not_named(rng):

@@ -151,8 +151,22 @@ def test_other_units_of_a_skewed_column_are_found(rng, factor):
     """Thousandths of amounts are all within a standard deviation of their mean."""
     frame = np.column_stack([rng.standard_normal(900), rng.lognormal(sigma=1.5, size=900)])
     later = frame[400:] * [1.0, factor]
-    with pytest.warns(mf.ManifuseWarning, match=r"in column 1 of the features, by up to \d+\.?\d+ standard"):
+    with pytest.warns(
+        mf.ManifuseWarning, match=r"in column 1 of the features(, by up to|: a median is beyond \d+.\d% of)"
+    ):
         Familiarity.of(table(frame[:400])).warn_of_strange(table(later, name="later"))
+
+
+@pytest.mark.parametrize("value", [0.1, 0.2, 0.3, 0.6])
+def test_single_precision_and_rounding_make_no_column_strange(rng, value):
+    rare = rng.random(700) < 0.2
+    fitted = np.where(rare[:400], 1.1, value).astype(np.float32).astype(np.float64)
+    later = np.where(rare[400:], 1.1, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Familiarity.of(table(fitted[:, None])).warn_of_strange(table(later[:, None]))
+        zeros = np.where(rare[:400], 1.1, 0.0)
+        Familiarity.of(table(zeros[:, None])).warn_of_strange(table(np.where(rare[400:], 1.1, 1e-12)[:, None]))
 
 
 def test_a_column_that_was_filled_with_one_value_is_named(rng):

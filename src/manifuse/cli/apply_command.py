@@ -84,7 +84,7 @@ def told_of(summary: dict[str, Any], out: Path) -> str:
         rows, are = many(summary["little_support"], "row"), "is" if summary["little_support"] == 1 else "are"
         said += f", and {rows} {are} unlike all rows that the references know"
     said += "."
-    if summary["unmoved"] == summary["rows"] or summary["reason"] == "PAIRS":
+    if summary["unmoved"] and (summary["unmoved"] == summary["rows"] or summary["reason"] == "PAIRS"):
         whose = (
             "Their scores" if summary["unmoved"] == summary["rows"] else f"Scores of {many(summary['unmoved'], 'row')}"
         )

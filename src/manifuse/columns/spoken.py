@@ -29,8 +29,8 @@ class SpokenDirections(Saveable):
     Attributes
     ----------
     projections : (m, c, c) array
-        Project log-ratios (q, c), from the left, on the directions of a reference. What is taken away does not
-        correlate with what is left, as own scores vary.
+        Project log-ratios (q, c), from the left, on the directions of a reference. Of own scores, what a projection
+        takes away does not correlate with what it leaves.
     shares : (m,) array
         How far own scores vary there, by their norms; 1 in all directions. A reference counts as if it varied as far.
     """

@@ -192,7 +192,7 @@ def _agree(correlated: FloatArray, shared: float) -> tuple[bool, bool]:
 
 
 def _voices(correlated: FloatArray, alike: FloatArray, error: float) -> tuple[IndexArray, IndexArray]:
-    """Find references that are near copies of each other, by how they correlate and how much they are surely alike.
+    """Find references that are near copies of each other; see `Correlations`.
 
     Returns
     -------

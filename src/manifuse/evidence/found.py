@@ -97,8 +97,7 @@ class Measurement(Saveable):
     @property
     def is_of_rest(self) -> bool:
         """Whether what was measured holds for the other rows, as far as features, scores and places tell."""
-        seen = self.like_rest and self.of_all_times and self.of_known and self.of_far
-        return seen and self.apart is None
+        return self.like_rest and self.of_all_times and self.of_known and self.apart is None
 
     @property
     def log_loss(self) -> Accuracy | None:

@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 
 from manifuse.errors import InputError, demand, warn
 from manifuse.evidence.class_score import LogLoss, risks_of
+from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
@@ -31,6 +32,9 @@ UNKNOWN = {-1.0, *(float(sign * each) for each in (9, *MISSING) for sign in (1, 
 
 #: A feature that says all labels of so many rows, of which so many have not the commonest label, may be the truth.
 SAID, OTHERS_SAID = 20, 3
+
+#: Labels that correlate more with own scores are copies of these, rounded perhaps. No predictor is so good.
+COPIED = 1.0 - 1e-5
 
 
 def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression: bool) -> Score:
@@ -130,11 +134,12 @@ def warn_of_truth(score: Score, main: Observations) -> None:
     if len(truth) - np.unique(truth, return_counts=True)[1].max() < OTHERS_SAID:
         return
     ranks = [rankdata(each) for each in (truth, -truth)]
-    if main.classes is None and np.array_equal(rankdata(main.scores[score.rows]), ranks[0]):
+    own, several = main.scores[score.rows], main.classes is None and len(np.unique(truth)) >= SAID
+    if several and abs(correlation(own[:, None], truth[:, None].astype(np.float64))) > COPIED:
         warn(
             "truth_in_scores",
-            f"The scores of {main.name} order all {len(truth):,} labelled rows as their labels do; check that labels "
-            f"are not copies of them, and leave out labels that {main.name} was trained on.",
+            f"The {len(truth):,} labels are the scores of {main.name} but for their units; check that they are the "
+            "truth.",
         )
     if main.table is None:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,13 +14,14 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from manifuse.errors import InputError
+from manifuse.errors import InputError, hear_warnings
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.run.folds import demand_pairs_in_fold, warn_of_lost_pairs, with_pairs
 from manifuse.run.method import JointDiffusion
 from manifuse.run.method_parameters import MethodParameters
 from manifuse.run.persistence import load, save
 from manifuse.run.refine import refine
+from manifuse.run.refinement import Refinement
 from manifuse.run.truth import graded, known_grades
 from manifuse.tables.containers import demand_one_order
 from manifuse.tables.frame_reading import is_frame
@@ -130,6 +132,13 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
             self.__dict__.pop(name, None)
         if not isinstance(X, Observations):
             validate_data(self, X, skip_check_array=True)
+        with hear_warnings() as heard:
+            result = self._refine(X, y)
+        self.refinement_ = replace(result, warnings=tuple(heard.values()))
+        return self
+
+    def _refine(self, X: Any, y: Any) -> Refinement:
+        """Read what came, and refine it."""
         self._columns.demand_dropped(X, self.references, name="X")
         demand_one_order("X and y", X, y)
         main = self._observe(X)
@@ -141,8 +150,7 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
             main = with_pairs(main, self._observe(self.pair_rows, main, name="pair_rows"), references)
         state = self.random_state
         seed = state.randint(2**31) if isinstance(state, np.random.RandomState) else state
-        self.refinement_ = refine(main, references, labels=labels, method=self.method, rng=seed)
-        return self
+        return refine(main, references, labels=labels, method=self.method, rng=seed)
 
     def predict(self, X: Any) -> Any:
         """Refine the predictions of the rows of ``X``, fitted rows or new ones; see `Refinement.apply`.

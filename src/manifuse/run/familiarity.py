@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from scipy.special import ndtri
+from scipy.special import ndtr
 
 from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges
@@ -38,6 +38,9 @@ STRANGE_DEVIATIONS, FEWEST_ROWS = 1.5, 20
 #: It is also strange if its mean has moved by so many standard deviations, with few rows by more. Outliers count as
 #: this far away.
 STRANGE_SHIFT, OUTLIER = 1.0, 4.0
+
+#: What single precision may change of a standardised value.
+ROUNDING = 1e-6
 
 #: It is also strange if at least so many rows, and at least this share of them, are so many times as far from the mean
 #: as the farthest fitted row.
@@ -111,10 +114,19 @@ class Familiarity:
         """
         assert new.table is not None, "features were not compared"
         rows = self.index.scaling.apply(new.table[thinned(len(new), COMPARED)])
-        deviations = np.maximum(strange_by(rows, self.widest), self._moved(rows))
+        deviations = strange_by(rows, self.widest)
         strange = np.flatnonzero(deviations)
         if len(strange):
             warn("strange_columns", _of_strange(new, strange, deviations[strange]))
+        beyond = np.where(deviations > 0, 0.0, self._beyond(rows))
+        moved = np.flatnonzero(beyond)
+        if len(moved):
+            columns = columns_said(new.feature_names, moved[np.argsort(-beyond[moved], kind="stable")].tolist())
+            warn(
+                "strange_columns",
+                f"{new.name} differs from the fitted rows in {columns}: a median is beyond {beyond.max():.1%} of the "
+                "fitted values; check the units.",
+            )
         equal = np.flatnonzero((np.ptp(rows, axis=0) == 0) & (deviations == 0)) if len(rows) >= FEWEST_ROWS else ()
         filled = [column for column in map(int, equal) if len(np.unique(self.index.column(column))) > FEW_VALUES]
         if filled:
@@ -124,20 +136,20 @@ class Familiarity:
                 "rows have many; check whether values were lost.",
             )
 
-    def _moved(self, rows: FloatArray) -> FloatArray:
-        """How far the medians of standardised rows (q, d) have moved among the fitted values; 0 if that is usual.
+    def _beyond(self, rows: FloatArray) -> FloatArray:
+        """Shares of the fitted values beyond which medians of standardised rows (q, d) are; 0 if they are usual.
 
-        It is the normal deviate of the share of fitted values that are smaller. A skewed column may change its unit
-        by a factor of a thousand and stay within a standard deviation of its mean.
+        A skewed column may change its unit by a factor of a thousand and stay within a standard deviation of its mean.
+        So its median counts, where it would be if the column were normal. Values that differ by rounding are equal.
         """
         if len(rows) < FEWEST_ROWS:
             return np.zeros(rows.shape[1])
         fitted, order = self.index.rows, self.index.order.columns
         medians = np.median(rows, axis=0)[order]
-        smaller = ((fitted < medians).mean(axis=0) + (fitted <= medians).mean(axis=0)) / 2.0
-        edge = 0.5 / len(fitted)
-        moved = np.abs(ndtri(np.clip(smaller, edge, 1.0 - edge)))[inverse_order(order)]
-        return np.where(moved > STRANGE_SHIFT + 3.0 / np.sqrt(len(rows)), moved, 0.0)
+        rounding = ROUNDING * np.maximum(1.0, np.abs(medians))
+        smaller = (fitted < medians - rounding).mean(axis=0) + (fitted <= medians + rounding).mean(axis=0)
+        beyond = np.maximum(smaller, 2.0 - smaller)[inverse_order(order)] / 2.0
+        return np.where(beyond > ndtr(STRANGE_SHIFT + 3.0 / np.sqrt(len(rows))), beyond, 0.0)
 
     def warn_of_reversed(self, new: Observations, main: Observations) -> None:
         """Warn of later scores that run against those of similar fitted rows, and of exchanged classes.

@@ -120,8 +120,8 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
         said = "References know the labelled rows less often than the others. So labels do not show what references do"
         yield Finding("unknown rows", False, f"{said} at the rows that they know; get labels there.", "labels")
     if not measured.of_far:
-        said = f"Some scores of “{evidence.name}” are far farther out than those of all labelled rows. How far refined"
-        also = "scores are off there is not measured, and a few such rows can outweigh all others; get labels there."
+        said = f"Some scores of “{evidence.name}” are much farther from their median than those of all labelled rows."
+        also = "No label shows how wrong refined scores are there, and a few such rows can outweigh all others."
         yield Finding("far rows", False, f"{said} {also}", "labels")
     if measured.apart is not None:
         how = "closer to each other" if measured.apart == "closer" else "farther apart"

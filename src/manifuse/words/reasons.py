@@ -31,7 +31,8 @@ REASONS: Mapping[Reason, str] = {
     "labels differ in at most one of the groups that are held out together. These are too few to measure a gain, so "
     "the main predictor comes back unchanged; give more labels, or set `safeguarded` to false to take the refinement "
     "all the same.",
-    Reason.TAUGHT: "The refinement learned from the labels. It goes further, the surer held-out labels show a gain.",
+    Reason.TAUGHT: "The refinement learned from the labels. It goes further where held-out labels show "
+    "the gain more surely.",
     Reason.UNGUARDED: "The refinement learned from the labels. Labels that were held out show no gain, but "
     "`safeguarded` is false, so it is taken.",
     Reason.AGREE: "The references agree with each other, and the main predictor with them, beyond chance. So the "
