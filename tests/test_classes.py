@@ -743,6 +743,20 @@ def test_what_is_diffused_to_a_labelled_row_does_not_know_its_pair():
     assert not np.delete(differs, score.rows).any()
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("classes", [3, 8, 9, 26])
+def test_no_row_is_rounded_otherwise_for_the_rows_beside_it(rng, classes, order):
+    came = np.asarray(rng.dirichlet(np.ones(classes), 60), order=order)
+    names = [f"class {place}" for place in range(classes)]
+    whole = mf.Observations(came, ids=range(60), classes=names)
+    for size in (1, 2, 3, 7, 33):
+        for first in range(0, 60 - size, size):
+            part = mf.Observations(came[first : first + size], ids=range(size), classes=names)
+            np.testing.assert_array_equal(part.scores, whole.scores[first : first + size])
+            probabilities = whole.in_scale(whole.scores)[first : first + size]
+            np.testing.assert_array_equal(part.in_scale(part.scores), probabilities)
+
+
 def test_a_class_without_labels_keeps_its_probability():
     losses, found = [], []
     for seed in range(4):

@@ -190,7 +190,9 @@ def _as_whole(name: str) -> str:
 
 
 def _times(rows: FloatArray, matrix: FloatArray) -> FloatArray:
-    """Multiply ``rows`` (..., k) by a matrix; libraries round one row by itself otherwise than among others."""
-    if rows.shape[:-1] == (1,):
-        return (np.repeat(rows, 2, axis=0) @ matrix)[:1]
-    return rows @ matrix
+    """Multiply ``rows`` (..., k) by a matrix (k, c), a column after the other.
+
+    Matrix libraries round a row otherwise if other rows are beside it.
+    """
+    products = (rows[..., [column]] * line for column, line in enumerate(matrix))
+    return np.asarray(sum(products, np.zeros((*rows.shape[:-1], matrix.shape[1]))))

@@ -92,7 +92,8 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
     came = np.clip(came, 0.0, 1.0)
     if classes is None:
         return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
-    sums = came.sum(axis=1)
+    # Column by column, so that the rows beside a row do not change how its sum is rounded.
+    sums = np.asarray(sum(came.T, np.zeros(len(came))))
     wrong = np.abs(sums - 1.0) > ROUNDED
     if wrong.any():
         raise InputError(
