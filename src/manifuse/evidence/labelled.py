@@ -10,7 +10,6 @@ from scipy.stats import rankdata
 
 from manifuse.errors import InputError, demand, warn
 from manifuse.evidence.class_score import LogLoss, risks_of
-from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
@@ -18,6 +17,7 @@ from manifuse.grid import first_of, many
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.rows import inverse_order
+from manifuse.kernels.sphere import alignment
 from manifuse.tables.drawing_order import order_of
 from manifuse.tables.far_values import MISSING, warn_of_far, warn_of_missing
 from manifuse.tables.labels import ClassLabels, RankLabels
@@ -135,7 +135,7 @@ def warn_of_truth(score: Score, main: Observations) -> None:
         return
     ranks = [rankdata(each) for each in (truth, -truth)]
     own, several = main.scores[score.rows], main.classes is None and len(np.unique(truth)) >= SAID
-    if several and abs(correlation(own[:, None], truth[:, None].astype(np.float64))) > COPIED:
+    if several and abs(alignment(own, truth.astype(np.float64))) > COPIED:
         warn(
             "truth_in_scores",
             f"The {len(truth):,} labels are the scores of {main.name} but for their units; check that they are the "
