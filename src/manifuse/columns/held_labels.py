@@ -28,7 +28,8 @@ MATCHED, GAPS = 1000, 300
 #: What references do at rows that they know matters for all rows if these are so large a share of them.
 MANY_KNOWN = 1.0 / 3.0
 
-#: Errors of a regression at rows that are so many times as far out as all labelled ones can outweigh all others.
+#: In a regression, rows that are so many times as far out as every labelled row can have errors that outweigh all
+#: others.
 FAR = 2.5
 
 
@@ -119,7 +120,7 @@ def missed_share(rows: View, labelled: IndexArray) -> float:
 
 
 def reach_far_rows(own: FloatArray, labelled: IndexArray) -> bool:
-    """Whether no own score (n, 1) is `FAR` times as far from the median as all those of labelled rows are."""
+    """Whether no own score (n, 1) is `FAR` times as far from the median of all as the farthest labelled one is."""
     away = np.abs(own - np.median(own))
     return bool(away.max() < FAR * away[labelled].max())
 

@@ -111,7 +111,7 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
 
 
 def class_limits(given: RunInputs, known: FittedViews) -> tuple[CoveredClasses | None, SpokenDirections | None]:
-    """Find of which classes, and of which directions of log-ratios, each reference that takes part says nothing."""
+    """Find the classes, and the directions of log-ratios, that each reference which takes part can speak of."""
     spoken = SpokenDirections.of(known.fitted["own"], given.taking_part)
     return CoveredClasses.of(given.problem, given.taking_part), spoken
 

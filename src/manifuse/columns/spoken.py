@@ -17,8 +17,8 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saveable
 from manifuse.tables.problem import Reference
 
-#: Of the mean variance of own log-ratios, so much is added to the variance in every direction: own scores may hardly
-#: vary in some of them.
+#: This share of the mean variance of own log-ratios is added to their variance in every direction, because they may
+#: hardly vary in some.
 LEAST_VARIANCE = 0.1
 
 
@@ -54,7 +54,7 @@ class SpokenDirections(Saveable):
         return cls(projections, np.linalg.norm(own @ projections, axis=(1, 2)) / np.linalg.norm(own))
 
     def added(self, own: FloatArray, references: FloatArray, pulls: FloatArray) -> FloatArray:
-        """Own scores (q, c) and centred scores of references (q, m, c), a mean in each direction of those that speak.
+        """Mix own scores (q, c) and centred ones of references (q, m, c): in each direction, those that speak of it.
 
         A reference counts its pull (m,), where own scores count 1.
         """

@@ -18,7 +18,7 @@ from manifuse.kernels.arrays import FloatArray
 #: one that has fewer. Else what is imputed of one at the pairs of the other says more.
 FEWEST_SHARED, LEAST_SHARED = 10, 0.5
 
-#: If they share fewer, they are alike as far as their correlation there is sure, by so many standard errors.
+#: If they share fewer, they surely correlate there by as much as they do, less so many standard errors.
 SURE = 2.0
 
 #: What loadings are taken to be before any pair is seen, the pairs that count as much as this, and the largest that is
