@@ -194,5 +194,7 @@ def _times(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 
     Matrix libraries round a row otherwise if other rows are beside it.
     """
-    products = (rows[..., [column]] * line for column, line in enumerate(matrix))
-    return np.asarray(sum(products, np.zeros((*rows.shape[:-1], matrix.shape[1]))))
+    total = np.zeros((*rows.shape[:-1], matrix.shape[1]))
+    for column, line in enumerate(matrix):
+        total += rows[..., [column]] * line
+    return total
