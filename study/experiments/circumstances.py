@@ -165,7 +165,8 @@ CIRCUMSTANCES: Mapping[str, Circumstance] = {
     "one class against the rest each": one_class,
 }
 
-#: In these circumstances, references lose classes if they all have so many; rivals learn from so many pairs at least.
+#: In these circumstances references lose classes. All of them must have so many. Rivals learn from so many pairs at
+#: least.
 FEWEST_CLASSES = {"half of the classes each": 4, "one class against the rest each": 3}
 FEWEST_PAIRS = 10
 

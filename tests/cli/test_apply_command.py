@@ -11,6 +11,7 @@ from tests.problems import draw, write_table
 
 import manifuse as mf
 from manifuse.cli import app
+from manifuse.cli.apply_command import told_of
 
 
 def columns(table, rows, names):
@@ -142,3 +143,21 @@ def test_columns_are_found_by_name_and_further_ones_ignored(folder, capsys, monk
     done, said = run(capsys, monkeypatch, "apply", "model.npz", "renamed.csv", "--out", "renamed-out.csv")
     assert done == 2
     assert "renamed lacks the feature 'x3'" in said.err
+
+
+@pytest.mark.parametrize(
+    "rows, unmoved, reason, says",
+    [
+        (0, 0, "TAUGHT", None),
+        (5, 0, "PAIRS", None),
+        (5, 2, "TAUGHT", None),
+        (5, 2, "PAIRS", "Scores of 2 rows are unchanged: Because."),
+        (5, 5, "PAIRS", "Their scores are unchanged: Because."),
+        (5, 5, "NO_GAIN", "Their scores are unchanged: Because."),
+    ],
+)
+def test_it_is_said_of_rows_that_stay_why_they_do(rows, unmoved, reason, says):
+    counts = {"already_fitted": 0, "changed": 0, "little_support": None}
+    said = told_of({"rows": rows, "unmoved": unmoved, "reason": reason, "why": "Because.", **counts}, "out.csv")
+    ending = "0 of them were in the fit."
+    assert said.endswith(ending if says is None else f"{ending} {says}")

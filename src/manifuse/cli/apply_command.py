@@ -84,9 +84,8 @@ def told_of(summary: dict[str, Any], out: Path) -> str:
         rows, are = many(summary["little_support"], "row"), "is" if summary["little_support"] == 1 else "are"
         said += f", and {rows} {are} unlike all rows that the references know"
     said += "."
-    if summary["unmoved"] and (summary["unmoved"] == summary["rows"] or summary["reason"] == "PAIRS"):
-        whose = (
-            "Their scores" if summary["unmoved"] == summary["rows"] else f"Scores of {many(summary['unmoved'], 'row')}"
-        )
+    stay, all_stay = summary["unmoved"], summary["unmoved"] == summary["rows"]
+    if stay and (all_stay or summary["reason"] == "PAIRS"):
+        whose = "Their scores" if all_stay else f"Scores of {many(stay, 'row')}"
         said += f" {whose} are unchanged: {summary['why']}"
     return said

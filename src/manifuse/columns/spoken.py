@@ -43,13 +43,11 @@ class SpokenDirections(Saveable):
         """Find the directions of references by own scores (n, c) about their mean; None if all speak of all."""
         width = own.shape[1]
         every = np.eye(width)
-        if width == 1:
+        matrices = [every if each.turning is None else each.turning.matrix for each in references.values()]
+        if width == 1 or all(len(matrix) >= width for matrix in matrices):
             return None
         variance = np.cov(own.T)
         inverse = np.linalg.inv(variance + LEAST_VARIANCE * np.trace(variance) / width * every)
-        matrices = [every if each.turning is None else each.turning.matrix for each in references.values()]
-        if all(len(matrix) >= width for matrix in matrices):
-            return None
         projections = np.array([_projection(matrix, inverse) for matrix in matrices])
         return cls(projections, np.linalg.norm(own @ projections, axis=(1, 2)) / np.linalg.norm(own))
 

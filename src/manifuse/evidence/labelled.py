@@ -127,7 +127,7 @@ def demand_teachable(score: Score, main: Observations, references: Sequence[Obse
 
 
 def warn_of_truth(score: Score, main: Observations) -> None:
-    """Warn of own scores or a feature that say the label of every labelled row, or order these rows as labels do."""
+    """Warn of labels that are own scores, and of a feature that says all labels or orders labelled rows as they do."""
     if not isinstance(score, GradedRanking | SquaredError | LogLoss) or len(score.rows) < SAID:
         return
     truth = np.asarray(score.truth)

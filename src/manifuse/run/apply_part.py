@@ -72,8 +72,8 @@ def refine_part(
     changed = changed_rows(new, result.fitted_model.main, rows, known)
     little = columns["support"] < LITTLE
     unmoved = np.all(refined.scores == new.scores, axis=tuple(range(1, new.scores.ndim)))
-    fitted, moved, weak, stay = (int(np.count_nonzero(each)) for each in (known, changed, little, unmoved))
-    return columns, RefinedPart(new.keys, fitted, moved, weak, stay, came - len(new))
+    again, other, weak, stay = (int(np.count_nonzero(each)) for each in (known, changed, little, unmoved))
+    return columns, RefinedPart(new.keys, again, other, weak, stay, came - len(new))
 
 
 def apply_here(
