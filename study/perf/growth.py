@@ -130,7 +130,7 @@ class PointHost(Backend):
     def graph(self, *arguments):
         """Build the graph on the host, and count its edges."""
         graph = self.host.graph(*arguments)
-        self.edges = graph.stored().weights.nnz
+        self.edges = graph.on_host().weights.nnz
         return graph
 
     def search_bytes(self, features):

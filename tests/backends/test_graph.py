@@ -47,7 +47,7 @@ def test_constant_columns_and_scales_of_columns_do_not_matter(rng):
 def test_far_blobs_make_components_of_their_own(rng):
     features = np.vstack([rng.standard_normal((30, 2)), 1e3 + rng.standard_normal((30, 2))])
     graph = mf.Host().graph(search(features), 5)
-    count, membership = connected_components(graph.stored().weights)
+    count, membership = connected_components(graph.on_host().weights)
     assert count >= 2
     assert not set(membership[:30]) & set(membership[30:])
 
@@ -63,7 +63,7 @@ def test_smaller_neighbourhoods_are_prefixes_of_larger(rng):
     small, large = search(features, 3), search(features, 9)
     np.testing.assert_array_equal(small.indices, large.indices[:, :3])
     np.testing.assert_allclose(
-        mf.Host().graph(small, 3).stored().weights.data, mf.Host().graph(large, 3).stored().weights.data
+        mf.Host().graph(small, 3).on_host().weights.data, mf.Host().graph(large, 3).on_host().weights.data
     )
 
 

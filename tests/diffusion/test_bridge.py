@@ -6,7 +6,7 @@ import scipy.sparse as sparse
 from scipy.linalg import solve_sylvester
 
 import manifuse as mf
-from manifuse.backends.host import SparseAffinity
+from manifuse.backends.graph import SparseAffinity
 from manifuse.backends.neighbours import Query
 from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.implicit_euler import ImplicitEuler

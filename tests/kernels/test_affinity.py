@@ -6,12 +6,11 @@ import scipy.sparse as sparse
 import torch
 
 import manifuse as mf
-from manifuse.backends.host import SparseAffinity
+from manifuse.backends.graph import SparseAffinity
 from manifuse.backends.neighbours import Query
 from manifuse.backends.torch import TensorAffinity
-from manifuse.kernels import blocks
 from manifuse.kernels.chebyshev import moments, propagate, smooth
-from manifuse.kernels.rows import from_order, in_order, inverse_order
+from manifuse.kernels.rows import inverse_order
 
 ROWS = 90
 
@@ -20,24 +19,13 @@ def plain(matrix):
     return SparseAffinity(matrix)
 
 
-def ordered(matrix):
-    order = np.random.default_rng(5).permutation(ROWS)
-    return SparseAffinity(in_order(matrix, order), order)
-
-
-def threaded(matrix):
-    order = np.random.default_rng(6).permutation(ROWS)
-    return SparseAffinity(in_order(matrix, order), order, threads=3)
-
-
 def on_torch(matrix):
     parts = (torch.as_tensor(part) for part in (matrix.indptr, matrix.indices, matrix.data))
     return TensorAffinity(torch, *parts)
 
 
-@pytest.fixture(params=[plain, ordered, threaded, on_torch])
-def kind(request, monkeypatch):
-    monkeypatch.setattr(blocks, "ROWS", 7)
+@pytest.fixture(params=[plain, on_torch])
+def kind(request):
     return request.param
 
 
@@ -92,7 +80,6 @@ def test_every_affinity_gives_the_same_recurrence(kind, matrix, rng):
 def test_an_inverse_order_undoes_the_order(rng):
     order = rng.permutation(30)
     np.testing.assert_array_equal(order[inverse_order(order)], np.arange(30))
-    np.testing.assert_array_equal(from_order(order, order), np.arange(30))
 
 
 @pytest.mark.parametrize("scale", [0.1, np.inf])
@@ -104,11 +91,8 @@ def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng):
         return mf.Host().search(features, Query(6, True), np.random.default_rng(0))
 
     here = mf.Host().graph(searched(), 5)
-    apart = mf.Host(ordered_rows=10).graph(searched(), 5)
-    assert here.stored().order is None
-    assert apart.stored().order is not None
     tensor = mf.Torch("cpu").graph(searched(), 5)
-    for graph in (apart, tensor, mf.Host().restore(tensor.stored()), mf.Host().restore(apart.stored())):
+    for graph in (tensor, tensor.on_host()):
         np.testing.assert_allclose(
             graph.affinity(predictions, scale).matrix().toarray(),
             here.affinity(predictions, scale).matrix().toarray(),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.polynomial import chebyshev
 from scipy.linalg import solve_sylvester
 
-from manifuse.backends.host import SparseAffinity
+from manifuse.backends.graph import SparseAffinity
 from manifuse.kernels.chebyshev import moments, propagate, resolvent_coefficients, smooth, smoothing_coefficients
 from manifuse.kernels.laplacian import joined, normalised_affinity
 from manifuse.kernels.nearest import exact_neighbours

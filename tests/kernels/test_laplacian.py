@@ -2,14 +2,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from manifuse.kernels import blocks
 from manifuse.kernels.laplacian import (
     degrees_of,
     feature_weights,
     joined,
     joint_weights,
     local_scales,
-    locality_order,
     normalised_affinity,
     prediction_weights,
     squared_distances,
@@ -99,19 +97,17 @@ def test_a_row_whose_weights_vanish_is_isolated_not_divided_by_zero(pattern):
     assert not affinity.toarray()[7].any()
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_weights_degrees_and_affinity_are_the_definition_in_any_number_of_blocks(threads, monkeypatch, rng):
-    monkeypatch.setattr(blocks, "ROWS", 7)
+def test_weights_degrees_and_affinity_are_the_definition(rng):
     features, predictions = rng.standard_normal((50, 3)), rng.standard_normal(50)
     neighbours = exact_neighbours(features, 4)
     distances = np.sum((features[:, None] - features[neighbours]) ** 2, axis=2)
     scales = local_scales(distances)
-    weights = weigh_by_features(neighbours, distances, scales, threads=threads)
+    weights = weigh_by_features(neighbours, distances, scales)
     squares = np.sum((features[:, None] - features[None, :]) ** 2, axis=2)
     by_features = np.where(edges_of(neighbours).toarray() > 0, np.exp(-squares / np.sqrt(np.outer(scales, scales))), 0)
     np.testing.assert_allclose(weights.toarray(), by_features, rtol=1e-12)
     joint = by_features * np.exp(-((predictions[:, None] - predictions[None, :]) ** 2) / 0.5)
-    found = joint_weights(weights, predictions, 0.5, threads=threads)
+    found = joint_weights(weights, predictions, 0.5)
     np.testing.assert_allclose(degrees_of(found), joint.sum(axis=1), rtol=1e-12)
     affinity = normalised_affinity(found)
     expected = joint / np.sqrt(np.outer(joint.sum(axis=1), joint.sum(axis=1)))
@@ -133,22 +129,12 @@ def test_rows_without_edges_have_degree_zero():
     np.testing.assert_array_equal(degrees_of(joint_weights(weights, np.zeros(4), np.inf)), [1.0, 0.0, 2.0, 0.0])
 
 
-def test_neighbours_stand_near_each_other_in_their_order(rng):
-    line = rng.permutation(400).astype(float)[:, None]
-    neighbours = exact_neighbours(line, 4)
-    order = locality_order(edges_of(neighbours))
-    np.testing.assert_array_equal(np.sort(order), np.arange(400))
-    places = np.argsort(order)
-    assert np.abs(places[neighbours] - places[:, None]).max() <= 8
-
-
 def test_a_graph_without_edges_is_all_isolated():
     empty = sparse.csr_array((4, 4))
     assert normalised_affinity(empty).nnz == 0
 
 
-def test_an_edge_has_the_value_that_its_rows_give(rng, monkeypatch):
-    monkeypatch.setattr(blocks, "ROWS", 7)
+def test_an_edge_has_the_value_that_its_rows_give(rng):
     neighbours, values = exact_neighbours(rng.standard_normal((60, 2)), 4), rng.random((60, 4))
     said = np.zeros((60, 60))
     said[np.arange(60)[:, None], neighbours] = values

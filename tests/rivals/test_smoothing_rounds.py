@@ -25,7 +25,7 @@ def test_every_round_brings_neighbours_together(rng):
     main = mf.Observations(rng.uniform(2, 3, 60), rng.standard_normal((60, 2)), ids=range(60))
     (graph, *_), *_ = found = [in_rounds(main, rounds) for rounds in range(3)]
     stages = [scores for _, scores in found]
-    first, second = graph.stored().weights.nonzero()
+    first, second = graph.on_host().weights.nonzero()
     roughness = [np.mean((scores[first] - scores[second]) ** 2) for scores in stages]
     assert roughness[0] > roughness[1] > roughness[2]
     np.testing.assert_allclose(standardise(stages[2]), stages[2], atol=1e-12)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from manifuse.backends.backend import Backend, FeatureGraph, StoredGraph
+from manifuse.backends.backend import Backend
+from manifuse.backends.graph import FeatureGraph, SparseGraph
 from manifuse.backends.neighbours import Neighbours, Query, Scaling, warn_of_recall
 from manifuse.errors import InputError, require
 from manifuse.kernels import tensors
@@ -159,12 +160,11 @@ class TensorGraph(FeatureGraph):
         """Row sums of the weights; see `FeatureGraph.degrees`."""
         return np.asarray(self._weigh(predictions, scale)[1].cpu().numpy())
 
-    def stored(self) -> StoredGraph:
-        """Copy the graph into this machine's memory; its order is the table's own."""
+    def on_host(self) -> SparseGraph:
+        """Copy the graph into this machine's memory."""
         parts = tuple(part.cpu().numpy() for part in (self.weights, self.stop, self.starts))
-        rows = len(self.scales)
-        weights = sparse.csr_array(parts, shape=(rows, rows))
-        return StoredGraph(weights, self.scales, self.neighbours, self.standardised, None)
+        weights = sparse.csr_array(parts, shape=(len(self.scales), len(self.scales)))
+        return SparseGraph(weights, self.scales, self.neighbours, self.standardised)
 
     def _weigh(self, predictions: FloatArray, scale: float) -> tuple[Any, Any]:
         inside = self.torch.as_tensor(predictions, device=self.weights.device)

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sparse
 
-from manifuse.backends.backend import FeatureGraph
+from manifuse.backends.graph import FeatureGraph
 from manifuse.backends.index import Index
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.laplacian import feature_weights, prediction_weights

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from manifuse.backends.backend import FeatureGraph
+from manifuse.backends.graph import FeatureGraph
 from manifuse.columns.column import Column
 from manifuse.columns.edges import smooth_later
 from manifuse.columns.view import View

@@ -8,10 +8,8 @@ from functools import cache, lru_cache
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sparse
 
-from manifuse.backends.backend import FeatureGraph, StoredGraph
-from manifuse.backends.host import Host
+from manifuse.backends.graph import FeatureGraph, SparseGraph
 from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.algorithm1 import Algorithm1, Setting
 from manifuse.diffusion.explicit_euler import ExplicitAnchor
@@ -24,7 +22,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise_prediction
-from manifuse.records import Saveable, read_fields, write
+from manifuse.records import Saveable, read_fields
 from manifuse.tables.problem import Reference
 
 #: Numbers of a block of right-hand sides while held-out pairs are predicted; more columns are done one after another.
@@ -118,26 +116,22 @@ class Bridges(Saveable):
                     anchors[setting][number] = anchor
         main = tables.main
         graphs = {
-            count: graph_without_edges(len(problem.main)) if main is None else setup.backend.graph(main, count)
+            count: SparseGraph.without_edges(len(problem.main)) if main is None else setup.backend.graph(main, count)
             for count in {setting.neighbours for setting in settings}
         }
         return [
             cls(setting, setup.algorithm, graphs[setting.neighbours], anchors[setting], known) for setting in settings
         ]
 
-    def to_record(self) -> dict[str, Any]:
-        """Return what a file holds of them."""
-        return {**{name: write(value) for name, value in vars(self).items()}, "graph": write(self.graph.stored())}
-
     @classmethod
     def from_record(cls, record: Any) -> Self:
         """Read saved bridges; see `Saveable.from_record`."""
-        graph = Host().restore(StoredGraph.from_record(record["graph"]))
+        graph = SparseGraph.from_record(record["graph"])
         return cls(**read_fields(cls, record, omit=("graph",)), graph=graph)
 
     def on_host(self) -> Bridges:
         """Return the same bridges with the graph in this machine's memory."""
-        return replace(self, graph=Host().restore(self.graph.stored()))
+        return replace(self, graph=self.graph.on_host())
 
     @property
     def count(self) -> int:
@@ -206,11 +200,6 @@ class Bridges(Saveable):
         return self.graph.affinity(standardise_prediction(predictions), self.setting.score_scale)
 
 
-def graph_without_edges(rows: int) -> FeatureGraph:
-    """Return the graph of a main table that needs none."""
-    return Host().restore(StoredGraph(sparse.csr_array((rows, rows)), np.ones(rows), 0, False, None))
-
-
 def _smooth(affinity: Affinity, predictions: FloatArray, step: float) -> Transport:
     """Smooth ``predictions`` over their own graph, as if it were a bridge from the table to itself."""
     (block,) = smooth(affinity, np.column_stack([predictions, np.ones(len(predictions))]), [step])
@@ -233,7 +222,7 @@ def _anchors(
     # Of graphs only the last stays, because they are large.
     @lru_cache(maxsize=1)
     def graph(count: int) -> FeatureGraph:
-        return graph_without_edges(len(scores)) if table is None else setup.backend.graph(table, count)
+        return SparseGraph.without_edges(len(scores)) if table is None else setup.backend.graph(table, count)
 
     @lru_cache(maxsize=1)
     def affinity(count: int, scale: float) -> Affinity:

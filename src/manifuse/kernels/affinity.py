@@ -1,8 +1,7 @@
 """Affinity: a graph's normalised affinity, through which the diffusions use every backend.
 
-The diffusions are written once, in blocks of columns. Every backend has its own affinity, which chooses the
-order of rows, the kind of array and the device of its blocks. `enter` copies columns of the table into a block, and
-`leave` returns them.
+The diffusions are written once, in blocks of columns. Every backend has its own affinity, which chooses the kind of
+array and the device of its blocks. `enter` copies columns of the table into a block, and `leave` returns them.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ class Affinity(ABC):
 
     @abstractmethod
     def enter(self, values: FloatArray) -> Block:
-        """Copy ``values`` (n, c), in the order of the table, to a block."""
+        """Copy ``values`` (n, c) to a block."""
 
     @abstractmethod
     def leave(self, block: Block) -> FloatArray:
-        """Return a block's values (n, c) in the order of the table. The block must not be used afterwards."""
+        """Return a block's values (n, c). The block must not be used afterwards."""
 
     @abstractmethod
     def zeros(self, columns: int) -> Block:
@@ -40,11 +39,11 @@ class Affinity(ABC):
 
     @abstractmethod
     def add(self, block: Block, rows: IndexArray, values: FloatArray) -> None:
-        """Add ``values`` (p, c) to distinct ``rows`` (p,) of the table."""
+        """Add ``values`` (p, c) to distinct ``rows`` (p,)."""
 
     @abstractmethod
     def take(self, block: Block, rows: IndexArray) -> FloatArray:
-        """Copy ``rows`` (p,) of the table out of a block, shape (p, c)."""
+        """Copy ``rows`` (p,) out of a block, shape (p, c)."""
 
     @abstractmethod
     def recur(self, current: Block, previous: Block, factor: float) -> Block:
@@ -52,4 +51,4 @@ class Affinity(ABC):
 
     @abstractmethod
     def matrix(self) -> SparseMatrix:
-        """Return all entries, in the order of the table."""
+        """Return all entries."""

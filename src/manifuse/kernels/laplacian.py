@@ -1,16 +1,13 @@
 """Edges of a neighbour graph, their weights, and the normalised affinity (eq. 14).
 
 The Laplacian of eq. 14 is ``I - S`` with the affinity ``S = D^{-1/2} W D^{-1/2}``. The code keeps ``S``. Its spectrum
-is in [-1, 1]. The weights of edges are sparse matrices in CSR form, and functions go over them in blocks of rows.
+is in [-1, 1]. The weights of edges are sparse matrices in CSR form.
 """
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
-from manifuse.kernels.blocks import in_blocks, row_blocks
-from manifuse.kernels.rows import row_block
 
 #: How many numbers distances are computed from at once. They fit into a core's cache, for a table of any width.
 CHUNK = 1 << 16
@@ -25,7 +22,7 @@ def joined(neighbours: IndexArray, values: FloatArray) -> SparseMatrix:
     ----------
     neighbours : (n, N) array of int
     values : (n, N) array
-        At least 0. A value of 0 makes no entry. The function overwrites this memory.
+        At least 0. A value of 0 makes no entry.
 
     Returns
     -------
@@ -38,17 +35,8 @@ def joined(neighbours: IndexArray, values: FloatArray) -> SparseMatrix:
     directed = sparse.csr_array((values.ravel(), neighbours.astype(whole).ravel(), starts), shape=(n, n))
     directed.sort_indices()
     directed = _without_repeats(directed)
-    reverse = directed.T.tocsr()
-    # SciPy reserves memory for the entries of both matrices and keeps it. Blocks that are copied need less.
-    parts = [row_block(directed, rows).maximum(row_block(reverse, rows)).copy() for rows in row_blocks(n)]
-    del directed, reverse
-    whole_matrix: SparseMatrix = sparse.csr_array(sparse.vstack(parts, format="csr"))
-    return whole_matrix
-
-
-def locality_order(weights: SparseMatrix) -> IndexArray:
-    """Find an order of the rows of a symmetric matrix that brings neighbours close (reverse Cuthill-McKee)."""
-    return np.asarray(reverse_cuthill_mckee(weights, symmetric_mode=True))
+    # SciPy reserves memory for the entries of both matrices and keeps it. A copy needs less.
+    return directed.maximum(directed.T.tocsr()).copy()
 
 
 def squared_distances(
@@ -118,13 +106,7 @@ def prediction_weights(
     return np.asarray(np.exp(-(sum(squares[1:], squares[0]) / len(squares)) / scale))
 
 
-def weigh_by_features(
-    neighbours: IndexArray,
-    distances: FloatArray,
-    scales: FloatArray,
-    *,
-    threads: int = 1,
-) -> SparseMatrix:
+def weigh_by_features(neighbours: IndexArray, distances: FloatArray, scales: FloatArray) -> SparseMatrix:
     """Build the matrix ``W^x`` of eq. 14, with an edge where either row names the other.
 
     Parameters
@@ -133,22 +115,15 @@ def weigh_by_features(
     distances : (n, N) array
         Squared distances to the neighbours. Two rows that name each other must have the same.
     scales : (n,) array
-    threads : int
 
     Returns
     -------
     (n, n) CSR array
     """
-    weights = np.empty(neighbours.shape)
-
-    def weigh(rows: slice) -> None:
-        weights[rows] = feature_weights(distances[rows], scales[rows, None], scales[neighbours[rows]])
-
-    in_blocks(weigh, len(weights), threads=threads)
-    return joined(neighbours, weights)
+    return joined(neighbours, feature_weights(distances, scales[:, None], scales[neighbours]))
 
 
-def joint_weights(weights: SparseMatrix, predictions: FloatArray, scale: float, *, threads: int = 1) -> SparseMatrix:
+def joint_weights(weights: SparseMatrix, predictions: FloatArray, scale: float) -> SparseMatrix:
     """Compute ``W^x * W^f`` of eq. 14.
 
     Parameters
@@ -158,17 +133,9 @@ def joint_weights(weights: SparseMatrix, predictions: FloatArray, scale: float, 
     predictions : (n,) or (n, c) array
     scale : float
         ``sigma_f^2``; with infinity, only the features count.
-    threads : int
     """
-    entries = np.empty(weights.nnz)
-
-    def weigh(rows: slice) -> None:
-        edges, start = _edges_of(weights, rows)
-        by_predictions = prediction_weights(predictions, start, predictions, weights.indices[edges], scale)
-        entries[edges] = weights.data[edges] * by_predictions
-
-    in_blocks(weigh, weights.shape[0], threads=threads)
-    return sparse.csr_array((entries, weights.indices, weights.indptr), shape=weights.shape)
+    by_predictions = prediction_weights(predictions, _starts_of(weights), predictions, weights.indices, scale)
+    return sparse.csr_array((weights.data * by_predictions, weights.indices, weights.indptr), shape=weights.shape)
 
 
 def degrees_of(joint: SparseMatrix) -> FloatArray:
@@ -176,7 +143,7 @@ def degrees_of(joint: SparseMatrix) -> FloatArray:
     return np.asarray(joint @ np.ones(joint.shape[0]))
 
 
-def normalised_affinity(joint: SparseMatrix, *, threads: int = 1) -> SparseMatrix:
+def normalised_affinity(joint: SparseMatrix) -> SparseMatrix:
     """Turn `joint_weights` into ``S = D^{-1/2} (W^x * W^f) D^{-1/2}`` of eq. 14, in the same memory.
 
     If all weights of a row are below rounding, its entries become 0, as for an isolated node. So nothing is divided by
@@ -185,13 +152,8 @@ def normalised_affinity(joint: SparseMatrix, *, threads: int = 1) -> SparseMatri
     degrees = degrees_of(joint)
     isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)
     roots = np.where(isolated, 0.0, 1.0 / np.sqrt(np.where(isolated, 1.0, degrees)))
-
-    def scale(rows: slice) -> None:
-        edges, start = _edges_of(joint, rows)
-        # With this bracket, entries (i, j) and (j, i) are equal to the last bit.
-        joint.data[edges] *= roots[start] * roots[joint.indices[edges]]
-
-    in_blocks(scale, joint.shape[0], threads=threads)
+    # With this bracket, entries (i, j) and (j, i) are equal to the last bit.
+    joint.data *= roots[_starts_of(joint)] * roots[joint.indices]
     return joint
 
 
@@ -206,7 +168,6 @@ def _without_repeats(matrix: SparseMatrix) -> SparseMatrix:
     return sparse.csr_array(triple, shape=matrix.shape)
 
 
-def _edges_of(matrix: SparseMatrix, rows: slice) -> tuple[slice, IndexArray]:
-    """Find where the entries of some rows are stored, and the row of each entry."""
-    bounds = matrix.indptr[rows.start : rows.stop + 1]
-    return slice(int(bounds[0]), int(bounds[-1])), np.repeat(np.arange(rows.start, rows.stop), np.diff(bounds))
+def _starts_of(matrix: SparseMatrix) -> IndexArray:
+    """Find the row of each entry, shape (edges,)."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))

@@ -1,20 +1,9 @@
-"""Rows of a sparse matrix: take some, reorder them, keep their K largest entries, scale them to sum 1 (eq. 17)."""
+"""Rows: undo their order; of a sparse matrix, keep their K largest entries and scale them to sum 1 (eq. 17)."""
 
 import numpy as np
 import scipy.sparse as sparse
 
-from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
-from manifuse.kernels.blocks import row_blocks
-
-
-def row_block(matrix: SparseMatrix, rows: slice) -> SparseMatrix:
-    """Take a slice of the rows of a CSR array, on the same memory; all rows are the array itself."""
-    if rows.stop - rows.start == matrix.shape[0]:
-        return matrix
-    bounds = matrix.indptr[rows.start : rows.stop + 1]
-    edges = slice(int(bounds[0]), int(bounds[-1]))
-    triple = (matrix.data[edges], matrix.indices[edges], bounds - bounds[0])
-    return type(matrix)(triple, shape=(rows.stop - rows.start, matrix.shape[1]))
+from manifuse.kernels.arrays import IndexArray, SparseMatrix
 
 
 def inverse_order(order: IndexArray) -> IndexArray:
@@ -22,23 +11,6 @@ def inverse_order(order: IndexArray) -> IndexArray:
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))
     return inverse
-
-
-def from_order(values: FloatArray, order: IndexArray) -> FloatArray:
-    """Put rows of ``values`` (n, ...), which are in an order, back to their former positions."""
-    restored = np.empty_like(values)
-    restored[order] = values
-    return restored
-
-
-def in_order(matrix: SparseMatrix, order: IndexArray) -> SparseMatrix:
-    """Put rows and columns of a square matrix into another order."""
-    moved, inverse = matrix[order], inverse_order(order)
-    for entries in row_blocks(moved.nnz):
-        moved.indices[entries] = inverse[moved.indices[entries]]
-    moved.has_sorted_indices = False
-    moved.sort_indices()
-    return moved
 
 
 def keep_largest(matrix: SparseMatrix, count: int) -> SparseMatrix:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from manifuse.backends.backend import FeatureGraph
+from manifuse.backends.graph import FeatureGraph
 from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.errors import InputError

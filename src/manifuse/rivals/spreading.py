@@ -52,9 +52,7 @@ def spread_labels(
         If there are no features.
     """
     neighbours = search(main, max(NEIGHBOURS), np.random.default_rng(seed))
-    # The weights must be in the order of the labels, however large the table is.
-    host = Host(ordered_rows=len(main) + 1)
-    affinities = {count: host.graph(neighbours, count).stored().weights for count in NEIGHBOURS}
+    affinities = {count: Host().graph(neighbours, count).weights for count in NEIGHBOURS}
     folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(rows))
 
     def accuracy(cell: tuple[int, float]) -> float:

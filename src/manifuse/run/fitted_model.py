@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.backends.backend import FeatureGraph
+from manifuse.backends.graph import FeatureGraph
 from manifuse.columns.all_columns import Columns, RunOutputs
 from manifuse.columns.edges import Joining
 from manifuse.columns.refined_scores import RefinedScores, support_of
