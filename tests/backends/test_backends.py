@@ -92,7 +92,7 @@ def test_a_refinement_made_by_torch_is_saved_and_applied_without_it(case, later,
 def test_a_device_that_is_not_there_is_refused_in_one_sentence(device):
     if device == "mps" and torch.backends.mps.is_available():
         pytest.skip("this machine has such a device")
-    with pytest.raises(mf.InputError, match=f"device='{device}' came, but torch cannot use it") as refused:
+    with pytest.raises(mf.InputError, match=f"torch cannot use the device '{device}'") as refused:
         mf.Torch(device)
     assert len(str(refused.value)) < 300
 

@@ -235,6 +235,7 @@ CASES = {
         ["--labels", "known.csv", "--labels=known.csv"],
         "--labels came 2 times, but it takes one value; give it once.",
     ),
+    "opposite options": ({}, ["--same-target", "--ask-references"], "one says the opposite of the other; give one."),
     "a reference given twice": ({}, ["--reference", "reference.csv"], "was given twice"),
     "pairs without columns": ({"p.csv": text("a,b\n1,2\n")}, ["--pairs", "p.csv"], "has no 'main' (it has: a, b)"),
     "pairs of unknown ids": ({"p.csv": text("main,reference\nm1,zz\n")}, ["--pairs", "p.csv"], "names 'zz'"),

@@ -229,6 +229,13 @@ def test_a_feature_is_not_left_out_for_its_name(tmp_path, name, values, ending):
         assert mf.Observations.from_frame(frame).feature_names == (name, "x", "late")
 
 
+@pytest.mark.parametrize("end", ["", ",,\n", "\n\n", ",,\n\n,,"])
+def test_lines_at_the_end_that_hold_nothing_are_no_rows(tmp_path, end):
+    path = tmp_path / "main.csv"
+    path.write_text("id,score,x\n" + "".join(f"r{row},{row}.5,1\n" for row in ROWS) + end)
+    assert read_table(str(path)).ids.tolist() == [f"r{row}" for row in ROWS]
+
+
 def test_a_column_numbers_rows_only_if_it_numbers_all(tmp_path):
     rows = np.arange(2 * default_features.HEAD)
     frame = pl.DataFrame({"id": rows + 7, "score": np.sin(rows), "day": rows % (len(rows) - 3), "hour": rows + 2})

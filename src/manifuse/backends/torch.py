@@ -61,7 +61,7 @@ class Torch(Backend):
         except (RuntimeError, AssertionError, TypeError, ValueError) as error:
             sentence = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
             raise InputError(
-                f"device={str(device)!r} came, but torch cannot use it ({sentence}); give 'cuda' or 'cpu', or none."
+                f"torch cannot use the device {str(device)!r} ({sentence}); give 'cuda' or 'cpu', or no backend."
             ) from None
         self.device = self._torch.device(device)
         self._distances, self._differences = distances, differences

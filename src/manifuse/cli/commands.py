@@ -82,10 +82,13 @@ class Commands(TyperGroup):
         return None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find the command that arguments name, and refuse an option that would take the last of several values."""
+        """Find the command that arguments name, and refuse options of which the last would count."""
         name, command, rest = super().resolve_command(ctx, args)
         options: list[Any] = [] if command is None else command.params
         for option in options:
+            opposite = [each for each in (*option.opts, *option.secondary_opts) if each in rest]
+            if option.secondary_opts and len(opposite) > 1:
+                raise InputError(f"{' and '.join(opposite)} came, but one says the opposite of the other; give one.")
             if option.param_type_name == "option" and not (option.multiple or option.is_flag):
                 given = [each for each in rest if each.partition("=")[0] in option.opts]
                 if len(given) > 1:

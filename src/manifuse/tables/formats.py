@@ -86,6 +86,7 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
     frame = _opened(path, read)
     if form == "csv":
         frame = frame.rename({_doubled(name): name for name in there if '"' in name}, strict=False)
+        frame = _without_blank_end(frame, polars)
         _demand_exact_ids(path, frame, [name for name, ours in header.items() if ours in columns.text])
     ours = columns.ours(path, frame.columns)
     found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
@@ -96,6 +97,12 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
         return [found[name].slice(first, count) for name in names]
 
     return ColumnFile(path, types, frame.height, take, True, theirs, columns.text, dropped)
+
+
+def _without_blank_end(frame: Any, polars: ModuleType) -> Any:
+    """Leave out the last lines if they hold nothing, as those that spreadsheets write below a table."""
+    last = frame.select(polars.any_horizontal(polars.all().is_not_null())).to_series().arg_true().max()
+    return frame.head(0 if last is None else last + 1)
 
 
 def _doubled(name: str) -> str:
