@@ -140,3 +140,21 @@ def test_the_fidelity_of_a_reference_that_knows_most_rows_is_that_of_held_out_pa
     labels = mf.RankLabels(range(150, 190), features[150:190, 0] + features[150:190, 1]) if labelled else None
     (entry,) = mf.refine(main, [other], labels, rng=0).relevance
     assert 0.4 < entry.fidelity < 0.85
+
+
+@pytest.mark.parametrize("kind", ["good", "shuffled"])
+def test_support_is_the_share_of_a_references_variance_that_is_known(kind, rng):
+    case = draw(0, rows=1000, pairs=200, references=1)
+    (reference,) = case.references
+    if kind == "shuffled":
+        reference = remade(reference, predictions=rng.permutation(reference.scores))
+    result = mf.refine(case.main, [reference], rng=0)
+    pairs = np.isin(case.main.keys, reference.keys)
+    np.testing.assert_array_equal(result.support[pairs], 1.0)
+    (relevance,) = result.relevance
+    if kind == "shuffled":
+        assert result.support[~pairs].max() < 0.1
+    else:
+        # The share that is explained at pairs that were held out is the square of a correlation.
+        assert result.support[~pairs].mean() == pytest.approx(relevance.fidelity**2, abs=0.1)
+        assert relevance.fidelity**2 > 0.6

@@ -65,9 +65,8 @@ class Lesson(Saveable):
         return predict_each([self], rows, expected)[0]
 
     def doubt(self, variances: FloatArray) -> FloatArray:
-        """Variances (q,) of values as shares of what a function may vary by where nothing is known, in [0, 1]."""
-        most = float(self.variances[:-1].sum())
-        return np.clip(variances / most, 0.0, 1.0) if most > 0 else np.ones(len(variances))
+        """How little is known of targets, of variance 1, at rows whose values have these variances (q,), in [0, 1]."""
+        return np.asarray(np.clip(variances + self.noise, 0.0, 1.0))
 
     def covariances(
         self, matrices: Iterable[FloatArray], own: Iterable[FloatArray], expected: FloatArray

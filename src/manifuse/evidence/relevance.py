@@ -56,7 +56,7 @@ class Relevance(Saveable):
         How much its standardised scores count, where the main predictor's count 1, if the result is accepted; 0 if it
         is not followed.
     reached : float
-        How much is known of its scores at the main rows, in [0, 1].
+        How much is known of its scores at the main rows, as a share of their variance: the mean over rows.
     pairs : int
         Rows that it has in common with the main table.
     is_coupled : bool

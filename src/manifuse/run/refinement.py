@@ -116,7 +116,7 @@ class Refinement(Saveable):
 
     @property
     def support(self) -> Any:
-        """How much is known of the references' scores of each row (n,), in [0, 1].
+        """How much is known of the references' scores of each row (n,), as a share of their variance.
 
         It is 1 where they know the row itself, 0 where nothing is known of them, and 0 if not ``accepted``.
         """
