@@ -104,7 +104,7 @@ def test_an_array_of_columns_is_the_columns(ending, tmp_path, monkeypatch):
     expected = np.column_stack([columns[name].astype(np.float64) for name in names])
     for part in (1, 20, 10_000):
         monkeypatch.setattr(column_file, "PART", part)
-        np.testing.assert_array_equal(read_table(str(path)).features, expected)
+        np.testing.assert_array_equal(read_table(str(path), features=".").features, expected)
 
 
 @pytest.mark.parametrize("ending", READERS)
@@ -227,6 +227,24 @@ def test_a_feature_is_not_left_out_for_its_name(tmp_path, name, values, ending):
     assert read_table(str(path)).feature_names == (name, "x", "late")
     if not np.isnan(values).any():
         assert mf.Observations.from_frame(frame).feature_names == (name, "x", "late")
+
+
+@pytest.mark.parametrize("kind", ["text", "numbers"])
+def test_columns_that_hold_nothing_are_no_features(tmp_path, kind):
+    frame = pl.DataFrame(PLAIN).with_columns(
+        pl.Series("note", [None] * len(ROWS), {"text": str, "numbers": float}[kind])
+    )
+    frame.write_parquet(tmp_path / "main.parquet")
+    frame.write_csv(tmp_path / "main.csv")
+    for path in ("main.parquet", "main.csv"):
+        with pytest.warns(mf.ManifuseWarning, match=r"hold nothing \(note\); they are left out"):
+            assert read_table(str(tmp_path / path)).feature_names == ("x", "late")
+    with pytest.warns(mf.ManifuseWarning, match=r"hold nothing \(note\); they are left out"):
+        assert mf.Observations.from_frame(frame).feature_names == ("x", "late")
+    # A column that lacks some values is still a feature, which must be filled in.
+    some = frame.with_columns(pl.Series("note", [1.0] + [None] * (len(ROWS) - 1)))
+    with pytest.raises(mf.InputError, match="column 'note'"):
+        mf.Observations.from_frame(some)
 
 
 @pytest.mark.parametrize("end", ["", ",,\n", "\n\n", ",,\n\n,,"])

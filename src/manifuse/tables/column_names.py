@@ -159,7 +159,9 @@ def demand_there(names: Iterable[str], tables: Sequence[Collection[str]], option
             spelt = {column.strip().lower(): column for there in tables for column in there}
             nearest = spelt.get(name.strip().lower())
             meant = "correct it" if nearest is None else f"did you mean {nearest!r}? Correct it"
+            beside = " beside ids, scores and classes" if option == "drop" else ""
             shown = name if name and name == name.strip() else repr(name)
             raise InputError(
-                f"`{option}` {shown} came, but no table has such a column; {meant}, and name each column by itself."
+                f"`{option}` {shown} came, but no table has such a column{beside}; {meant}, and name each column by "
+                "itself."
             )

@@ -74,17 +74,21 @@ def default_features(
 
 
 def without_row_numbers(table: TableHead, names: Sequence[str]) -> list[str]:
-    """Leave out columns that number or name the rows, with a warning.
+    """Leave out columns that number or name the rows or hold nothing, with a warning.
 
-    A column does so if it holds 0, 1, 2 ... or 1, 2, 3 ... in all rows, or has a name that data frames give to their
-    index and holds nothing, text or whole numbers. These differ from row to row, if others may have given the name.
+    A column numbers or names rows if it holds 0, 1, 2 ... or 1, 2, 3 ... in all rows, or has a name that data frames
+    give to their index and holds text or whole numbers. These differ from row to row, if others may have given the
+    name.
     """
     left = [name for name in names if INDEX.fullmatch(name) and _is_index(table, name)]
+    left += [name for name in names if name not in {*table.numeric, *left} and _holds_nothing(table, name)]
     asked = [name for name in names if name in table.numeric and name not in left]
     if asked:
         head = table.look(asked, _rows_of_head(len(asked)))
         counting = [name for name, column in zip(asked, head.T, strict=True) if _counts(column)]
         left += [name for name in counting if _counts(table.look([name], None)[:, 0])]
+        empty = [name for name, column in zip(asked, head.T, strict=True) if np.isnan(column).all()]
+        left += [name for name in empty if _holds_nothing(table, name)]
     if left:
         shown = ", ".join(name.strip() or "one without a name" for name in left[:MOST])
         warn(
@@ -141,14 +145,20 @@ def _rows_of_head(columns: int) -> int:
     return max(FEWEST, min(HEAD, CELLS // max(1, columns)))
 
 
+def _holds_nothing(table: TableHead, name: str) -> bool:
+    """Whether a column has no value in any row."""
+    try:
+        column = table.look([name], None)
+        return len(column) > 0 and bool(np.isnan(column).all())
+    except InputError:  # Text.
+        return False
+
+
 def _is_index(table: TableHead, name: str) -> bool:
     """Whether a column with the name of an index holds what an index does; see `without_row_numbers`."""
     try:
         column = table.look([name], None)[:, 0]
     except InputError:  # Text.
-        return True
-    # Commas at the ends of all lines make a column that holds nothing.
-    if np.isnan(column).all():
         return True
     # Frames that were put together have indices that begin again.
     differ = SURELY_INDEX.fullmatch(name) or len(np.unique(column)) == len(column)
