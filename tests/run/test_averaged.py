@@ -87,10 +87,10 @@ def test_averaging_with_noise_is_behind_and_what_is_ahead_or_level_is_said_to_be
     behind = said(replace(ahead, value=-ahead.value))
     assert not behind.speaks_for
     assert "labelled rows, imputing the references and averaging all scores gains -" in behind.sentence
-    assert "; the refined scores are behind it (-" in behind.sentence
-    assert behind.sentence.endswith(" points), so measure both with `compare`.")
+    assert "points. The refined scores gain -" in behind.sentence
+    assert "beyond that, so they are behind it; measure both with `compare`." in behind.sentence
     level = said(replace(ahead, value=-0.015, standard_error=0.01))
-    assert level.sentence.endswith("the refined scores cannot be told apart from it (-1.5 ± 1.0 points).")
+    assert level.sentence.endswith("The refined scores gain -1.5 ± 1.0 points beyond that, which could be chance.")
     assert not said(replace(ahead, value=0.015, standard_error=0.01)).speaks_for, "one error is as likely to be chance"
 
 
@@ -100,7 +100,8 @@ def test_a_refinement_that_was_not_taken_is_not_called_the_scores():
     result = mf.refine(case.main, case.references, labels, rng=0)
     assert not result.accepted
     said = finding_in(result.evidence, result)
-    assert "; the refinement that was not taken is ahead of it (+" in said.sentence
+    assert "What was not taken gains +" in said.sentence
+    assert said.sentence.endswith("beyond that, so it is ahead of it.")
     assert not said.speaks_for
     codes = [finding.code for finding in findings_of(result.evidence, result.refined)]
     assert "answer" not in codes

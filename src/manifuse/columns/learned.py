@@ -191,7 +191,7 @@ def _is_certainly_better(score: LogLoss, there: View, said: list[tuple[Learned, 
     found = []
     for column, seen in said:
         values = mixed(there[column.beyond][pairs], seen[:, pairs], share * column.at_pairs)
-        found.append(score.classes.log_ratios(np.log(score.classes.probabilities(values))))
+        found.append(score.classes.log_ratios(np.log(score.classes.probabilities(values))) - score.excess)
     return known.gain(found[0], found[1]).is_certain
 
 

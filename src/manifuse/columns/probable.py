@@ -31,21 +31,18 @@ class Calibrated(Column):
         The column before.
     classes : Classes
     units : Level
-        Of the main predictor.
-    temperature : float
-        What log-ratios are multiplied by.
+        Of the calibrated log-ratios, of rows like the labelled ones.
     """
 
     source: str
     classes: Classes
     units: Level
-    temperature: float
 
     @classmethod
     def of(cls, known: FittedViews, source: str, score: LogLoss, units: Level) -> tuple[Self, FittedViews]:
         """Add the column "calibrated"."""
         before = units.undo(known.held_out[source][score.rows])
-        column = cls(source, score.classes, units, temperature_of(before, score))
+        column = cls(source, score.classes, units.scaled(temperature_of(before, score), score.excess))
         return column, known.add("calibrated", column.at(known.fitted), column.at(known.held_out))
 
     def at(self, rows: View) -> FloatArray:
@@ -54,8 +51,7 @@ class Calibrated(Column):
 
     def calibrate(self, values: FloatArray) -> FloatArray:
         """Calibrate standardised log-ratios (q, c)."""
-        log_ratios = self.temperature * self.units.undo(values)
-        return self.classes.coordinates(np.exp(self.classes.logarithms(log_ratios)))
+        return self.classes.coordinates(np.exp(self.classes.logarithms(self.units.undo(values))))
 
 
 @dataclass(frozen=True, eq=False)

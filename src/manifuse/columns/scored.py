@@ -139,6 +139,8 @@ class HeldOutScores:
         if taught is not None and isinstance(taught.level, LogRatios):
             units = taught.level.level
         if isinstance(score, LogLoss):
+            # What labels taught is of rows like theirs.
+            units = units if taught is None else units.scaled(1.0, -score.excess)
             scored, values, own = _of_classes(units, own, in_units(units, trials), labels.folds, score)
         elif isinstance(score, SquaredError):
             scored, values, own = _of_regression(units, own, trials, labels, score)

@@ -48,7 +48,7 @@ class ByClass(Saveable):
     @classmethod
     def of(cls, score: LogLoss, before: FloatArray, after: FloatArray) -> Self:
         """Measure log-ratios before (l, k - 1) and after (r, l, k - 1), in r trials, at labelled rows."""
-        sides = [np.exp(score.classes.logarithms(each)) for each in (before[None], after)]
+        sides = [np.exp(score.logarithms(each)) for each in (before[None], after)]
         right = [score.is_right(each) for each in (before[None], after)]
         changes = right[1].mean(axis=0) - right[0][0]
         of_class = [changes[score.truth == place] for place in range(len(score.classes))]

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
+from scipy.stats import f as f_distribution
 
 from manifuse.evidence.gain import Gain, Measure
 from manifuse.evidence.holding_out import Folds, error_of_sum
@@ -27,6 +28,11 @@ FREEDOM, PRIOR_PRECISION = 5.0, 10.0
 #: Digits after the point to which logarithms of equal probabilities are equal.
 DIGITS = 9
 
+#: Labels were chosen by class if chance makes own probabilities miss them so far less often than the first number, and
+#: if these differ at them by more than the second, in standard errors. Where every class has as many labels, it is
+#: enough if chance does so less often than the third.
+MISSED, DIFFERENT, MISSED_IF_EQUAL = 0.001, 2.0, 0.05
+
 #: The classes of a risk, and the offsets of its log-odds that are searched.
 RISK, OFFSETS = Classes(("0", "1")), (-10.0, 10.0)
 
@@ -41,12 +47,25 @@ class LogLoss(Score):
     truth : (l,) array of int
         The class of each row, as its place among ``classes``.
     classes : Classes
+    excess : (k - 1,) array or 0
+        How much more frequent classes are among the labels than among all rows, as log-ratios; see `chosen_by_class`.
+        It is added to the log-ratios of the labelled rows, which are those of rows at random.
     """
 
     rows: IndexArray
     truth: IndexArray
     classes: Classes
+    excess: FloatArray | float = 0.0
     measure: ClassVar[Measure] = "log_loss"
+
+    @property
+    def are_chosen(self) -> bool:
+        """Whether the labels were chosen by their class."""
+        return bool(np.any(self.excess))
+
+    def logarithms(self, log_ratios: FloatArray) -> FloatArray:
+        """Logarithms of the probabilities (..., k) of rows like the labelled ones, from log-ratios (..., k - 1)."""
+        return self.classes.logarithms(log_ratios + self.excess)
 
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate log-ratios (l, k - 1, q); see `Score.evaluate`."""
@@ -54,12 +73,12 @@ class LogLoss(Score):
 
     def log_likelihoods(self, log_ratios: FloatArray) -> FloatArray:
         """Logarithm of the probability of the class of each row, shape (..., l), from log-ratios (..., l, k - 1)."""
-        return np.asarray(self.classes.logarithms(log_ratios)[..., np.arange(len(self.truth)), self.truth])
+        return np.asarray(self.logarithms(log_ratios)[..., np.arange(len(self.truth)), self.truth])
 
     def is_right(self, log_ratios: FloatArray) -> FloatArray:
         """1 where the most probable class is that of the row, else 0, shape (..., l)."""
         # Of classes that are equally probable but for rounding, the first counts.
-        logarithms = np.round(self.classes.logarithms(log_ratios), DIGITS)
+        logarithms = np.round(self.logarithms(log_ratios), DIGITS)
         return np.asarray(logarithms.argmax(axis=-1) == self.truth, dtype=np.float64)
 
     def gain(self, before: FloatArray, after: FloatArray, folds: Folds | None = None) -> Gain:
@@ -68,7 +87,7 @@ class LogLoss(Score):
         The standard error is at least the one that the two predictions expect themselves, on average: few labels of
         a good predictor can be all right by chance, and then their differences do not show what a wrong one costs.
         """
-        was, now = (self.classes.logarithms(each) for each in (before, after))
+        was, now = (self.logarithms(each) for each in (before, after))
         gain = _paired((now - was)[..., np.arange(len(self.truth)), self.truth], self.measure, folds)
         differences = _mean_of_trials(now - was)
         probabilities = np.mean([_mean_of_trials(np.exp(each)) for each in (was, now)], axis=0)
@@ -101,12 +120,13 @@ class LogLoss(Score):
     def guess(self) -> FloatArray:
         """How frequent the classes are, with one more label of each; see `Score.guess`."""
         counts = np.bincount(self.truth, minlength=len(self.classes)) + 1.0
-        return np.tile(self.classes.log_ratios(np.log(counts / counts.sum())), (len(self.truth), 1))
+        log_ratios = self.classes.log_ratios(np.log(counts / counts.sum())[None])
+        return np.tile(log_ratios - self.excess, (len(self.truth), 1))
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
         places = self.truth[kept]
-        return LogLoss(self.rows[kept], places, self.classes) if len(set(places.tolist())) > 1 else None
+        return replace(self, rows=self.rows[kept], truth=places) if len(set(places.tolist())) > 1 else None
 
     def coordinates(self) -> FloatArray:
         """The class of every row as probabilities, in coordinates (l, k - 1)."""
@@ -115,6 +135,40 @@ class LogLoss(Score):
     def observations(self) -> FloatArray:
         """The classes of the rows, standardised; see `Score.observations`."""
         return standardise_prediction(self.coordinates())
+
+
+def chosen_by_class(score: LogLoss, log_ratios: FloatArray) -> LogLoss:
+    """Return a score that knows how much more frequent classes are among labels, if these were chosen by their class.
+
+    Who labels as many rows of a rare class as of a frequent one tells nothing of how frequent they are. We take labels
+    to be chosen by class if own probabilities surely miss their classes (Hotelling's test), and differ at the labelled
+    rows from those of all rows in the same direction. Own probabilities that are wrong on average do not differ there,
+    and those of rows that were chosen by their features do not miss. If every class has as many labels, we take them
+    to be chosen by class if own probabilities probably miss their classes. Then classes are taken to be as frequent as
+    their mean own probability says (Saerens et al., Neural Computation, 2002).
+
+    Parameters
+    ----------
+    score : LogLoss
+    log_ratios : (n, k - 1) array
+        Own ones of all rows.
+    """
+    classes, count = score.classes, len(score.rows)
+    width, said = len(classes) - 1, np.exp(classes.logarithms(log_ratios))
+    if count < 2 * len(classes):
+        return score
+    missed = classes.coordinates(np.eye(len(classes))[score.truth] - said[score.rows])
+    middle = missed.mean(axis=0)
+    distance = float(middle @ np.linalg.pinv(np.atleast_2d(np.cov(missed.T))) @ middle) * count
+    ratio = distance * (count - width) / (count - 1) / width
+    along = classes.coordinates(said) @ middle
+    differs = (along[score.rows].mean() - along.mean()) * np.sqrt(count)
+    counts, usual = np.bincount(score.truth, minlength=len(classes)), said.mean(axis=0)
+    least = MISSED_IF_EQUAL if np.ptp(counts) <= 1 else MISSED if differs > DIFFERENT * along.std() else 0.0
+    if f_distribution.sf(ratio, width, count - width) >= least:
+        return score
+    shares = (counts + usual) / (count + 1.0)
+    return replace(score, excess=classes.log_ratios(np.log(shares / usual)[None])[0])
 
 
 def temperature_of(log_ratios: FloatArray, score: LogLoss) -> float:

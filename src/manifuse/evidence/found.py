@@ -69,6 +69,8 @@ class Measurement(Saveable):
         Whether labels show what references do at most rows; see `Labels`.
     of_far : bool
         Whether labels of a regression show how far refined scores are off at the farthest rows; see `Labels`.
+    chosen : bool
+        Whether labels of classes, or of risks, were chosen by their class; see `chosen_by_class`.
     apart : {"closer", "farther"} or None
         How ordered pairs differ from other pairs of rows; see `Labels`.
     """
@@ -92,6 +94,7 @@ class Measurement(Saveable):
     of_all_times: bool = True
     of_known: bool = True
     of_far: bool = True
+    chosen: bool = False
     apart: Apart | None = None
 
     @property

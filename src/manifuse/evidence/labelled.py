@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from manifuse.errors import InputError, demand, warn
-from manifuse.evidence.class_score import LogLoss, risks_of
+from manifuse.evidence.class_score import LogLoss, chosen_by_class, risks_of
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
@@ -113,7 +113,9 @@ def _score_of_classes(labels: RankLabels | ClassLabels, main: Observations) -> S
     if len(set(places[usable].tolist())) < 2:
         raise InputError("The labels that can be used are all of one class; give labels of two or more.")
     order = np.flatnonzero(usable)[order_of(main, rows[usable])]
-    return LogLoss(rows[order], places[order], main.classes)
+    score = LogLoss(rows[order], places[order], main.classes)
+    # Rows of a group do not say one by one how frequent classes are.
+    return score if labels.groups is not None else chosen_by_class(score, main.scores)
 
 
 def demand_teachable(score: Score, main: Observations, references: Sequence[Observations]) -> None:

@@ -9,15 +9,17 @@ import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.expected import Expected
+from manifuse.columns.hedged import temperature_by_mean
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.like_rest import pairs_are_like_rest
 from manifuse.columns.run_order import refine_columns
 from manifuse.columns.scored import HeldOutScores, Scoring, comparable, in_units
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.evidence.by_class import ByClass
-from manifuse.evidence.class_score import LogLoss, calibrate, risks_of
+from manifuse.evidence.class_score import LogLoss, calibrate, chosen_by_class, risks_of
 from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import Accuracy, Gain, Measure
+from manifuse.evidence.holding_out import Held
 from manifuse.evidence.intervals import error_scale_of, unevenness_of
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.reason import Reason
@@ -72,7 +74,8 @@ def _judged(
     prepared: PreparedRun, found: RunOutputs, held_out: HeldOutScores | None
 ) -> tuple[Verdict, Scoring, Measurement | None]:
     """Decide how far what was found is taken, and measure what comes of it."""
-    given, scored = prepared.given, Scoring(prepared.given.problem.units, None, 1.0, None)
+    given = prepared.given
+    scored = Scoring(given.problem.units.scaled(temperature_by_mean(given, found)), None, 1.0, None)
     at_pairs, gain = None, None
     if held_out is not None:
         scored, gain, at_pairs = held_out.scored, held_out.gain, _gain_at_pairs(given, found, held_out)
@@ -107,10 +110,20 @@ def _taken(
     at_pairs: Gain | None,
 ) -> tuple[Scoring, Measurement]:
     """Calibrate what is taken of what was found, and measure it."""
-    scored, refined, risk = _calibrated(found, held_out, scored, given.problem.main)
+    score, risks = held_out.labels.score, _risks(held_out.labels, given.problem.main)
+    scored, refined, risk = _calibrated(found, held_out, scored, risks, given.problem.main.scores[score.rows])
     measured = _measured(given, found, held_out, refined, at_pairs, verdict)
     calibrated = verdict.accepted and scored.own_scale != 1.0 and not measured.in_other_units
-    return scored, replace(measured, risk=risk if verdict.accepted else None, calibrated=calibrated)
+    chosen = any(each.are_chosen for each in (score, risks) if isinstance(each, LogLoss))
+    return scored, replace(measured, risk=risk if verdict.accepted else None, calibrated=calibrated, chosen=chosen)
+
+
+def _risks(labels: Labels, main: Observations) -> LogLoss | None:
+    """The log loss of risks, whose labels may be chosen by class; None of other scores or labels."""
+    risks = risks_of(labels.score, main.scale)
+    if risks is None or labels.folds.held is Held.BY_GROUP:
+        return risks
+    return chosen_by_class(risks, main.scores[:, None])
 
 
 def _fallback(scored: Scoring, given: RunInputs, *, turned: bool) -> Reason | None:
@@ -161,9 +174,9 @@ def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
 
 
 def _calibrated(
-    found: RunOutputs, held_out: HeldOutScores, scored: Scoring, main: Observations
+    found: RunOutputs, held_out: HeldOutScores, scored: Scoring, risks: LogLoss | None, own: FloatArray
 ) -> tuple[Scoring, FloatArray, tuple[Accuracy, Gain] | None]:
-    """Calibrate risks and standard errors by refined scores of held-out labelled rows.
+    """Calibrate risks and standard errors by held-out labels; rows that have them have ``own`` scores (l, ...).
 
     Returns
     -------
@@ -174,8 +187,7 @@ def _calibrated(
         The log loss of risks before and after, and the gain.
     """
     score, folds = held_out.labels.score, held_out.labels.folds
-    own = main.scores[score.rows]
-    refined, risk, risks = scored.between(held_out.own, held_out.values), None, risks_of(score, main.scale)
+    refined, risk = scored.between(held_out.own, held_out.values), None
     # Where labels refuse, what was refused is measured.
     measured = refined if scored.certainty > 0 else held_out.values
     if risks is not None:

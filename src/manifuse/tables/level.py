@@ -48,6 +48,6 @@ class Level(Saveable):
         """Give values (...) or (..., c) of mean 0 and deviation 1 the mean and the deviation again."""
         return np.asarray(self.mean + self.deviation * values)
 
-    def scaled(self, factor: float, offset: float = 0.0) -> Self:
-        """Return the level of values that are larger by a factor, and then by an offset."""
+    def scaled(self, factor: float, offset: FloatArray | float = 0.0) -> Self:
+        """Return the level of values that are larger by a factor, and then by an offset, one number or (c,)."""
         return type(self)(np.asarray(factor * self.mean + offset), factor * self.deviation)

@@ -81,12 +81,16 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _of_calibration(name: str, measured: Measurement) -> Iterator[Finding]:
-    """What labels of 0 and 1 make of probabilities, and what keeps labels from calibrating some."""
+    """What labels make of probabilities: how far those of 0 and 1 calibrate, and what keeps labels from doing so."""
     if measured.risk is not None:
         said = "The labels are 0 and 1, so they calibrate the probabilities: at labelled rows"
         _, gain = measured.risk
         chance = "" if gain.is_certain or gain.is_clear_loss else " That could be chance."
         yield Finding("risk", gain.is_certain, f"{said} {_change(*measured.risk, taken=True)}.{chance}")
+    if measured.chosen:
+        said = "The labels seem to be chosen by class: classes are not as frequent there as your probabilities say."
+        also = "Refined probabilities keep what yours expect, and all that is measured is that of rows like these."
+        yield Finding("chosen", False, f"{said} {also}", "labels")
     if measured.uncalibrated == "scale":
         said = f"All scores of “{name}” are in [0, 1]. If they are probabilities, refine with"
         yield Finding(
@@ -143,15 +147,15 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
         return
     gain, ahead = measured.averaged
     taken = evidence.verdict.takes_what_was_found
-    who, are = ("the refined scores", "are") if taken else ("the refinement that was not taken", "is")
-    how = f"{are} behind it" if ahead.is_clear_loss else "cannot be told apart from it"
-    how = f"{are} ahead of it" if ahead.is_clear else how
+    who, they = ("The refined scores gain", "they are") if taken else ("What was not taken gains", "it is")
+    how = f"so {they} behind it" if ahead.is_clear_loss else "which could be chance"
+    how = f"so {they} ahead of it" if ahead.is_clear else how
     where = ", judged as if no reference knew them" if measured.at_pairs is not None and measured.as_if_unknown else ""
     said = f"On all {many(gain.rows, 'labelled row')}{where}, imputing the references and averaging all scores gains"
     said = f"{said} {gain.amount(signed=True)}"
-    said = f"{said}; {who} {how} ({ahead.amount(signed=True)})"
-    advice = ", so measure both with `compare`" if ahead.is_clear_loss else ""
-    yield Finding("averaging", taken and ahead.is_clear, f"{said}{advice}.")
+    advice = "; measure both with `compare`" if ahead.is_clear_loss else ""
+    said = f"{said}. {who} {ahead.amount(signed=True)} beyond that, {how}{advice}."
+    yield Finding("averaging", taken and ahead.is_clear, said)
 
 
 def _of_pairs(gain: Gain, left: float) -> Finding:
