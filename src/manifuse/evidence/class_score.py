@@ -163,7 +163,8 @@ def chosen_by_class(score: LogLoss, log_ratios: FloatArray) -> LogLoss:
     ratio = distance * (count - width) / (count - 1) / width
     along = classes.coordinates(said) @ middle
     differs = (along[score.rows].mean() - along.mean()) * np.sqrt(count)
-    counts, usual = np.bincount(score.truth, minlength=len(classes)), said.mean(axis=0)
+    counts = np.bincount(score.truth, minlength=len(classes))
+    usual = np.maximum(said.mean(axis=0), np.finfo(np.float64).tiny)
     least = MISSED_IF_EQUAL if np.ptp(counts) <= 1 else MISSED if differs > DIFFERENT * along.std() else 0.0
     if f_distribution.sf(ratio, width, count - width) >= least:
         return score

@@ -75,9 +75,10 @@ def _judged(
 ) -> tuple[Verdict, Scoring, Measurement | None]:
     """Decide how far what was found is taken, and measure what comes of it."""
     given = prepared.given
-    scored = Scoring(given.problem.units.scaled(temperature_by_mean(given, found)), None, 1.0, None)
-    at_pairs, gain = None, None
-    if held_out is not None:
+    if held_out is None:
+        units, gain, at_pairs = given.problem.units.scaled(temperature_by_mean(given, found)), None, None
+        scored = Scoring(units, None, 1.0, None)
+    else:
         scored, gain, at_pairs = held_out.scored, held_out.gain, _gain_at_pairs(given, found, held_out)
     safeguarded, turned = prepared.method.safeguarded, _is_turned(given, found, scored)
     # Where what was learned turns all around, no row follows, and scores in other units are only brought into units.
