@@ -16,7 +16,7 @@ from manifuse.errors import InputError, require
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.archives import bytes_in_use
 from manifuse.tables.class_columns import classes_matching
-from manifuse.tables.column_checks import choose_columns, demand_columns, demand_numbers
+from manifuse.tables.column_checks import OF_CLASSES, choose_columns, demand_columns, demand_numbers
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.containers import columns_of, to_floats
 from manifuse.tables.default_features import CHOOSE_IN_FILE, TableHead, default_features
@@ -66,7 +66,7 @@ def read_annotated(
             column = cells.obs[score]
             # Numbers and truth values of pandas may have gaps.
             scores = column.to_numpy(*([np.float64, False, np.nan] if column.dtype.kind in "biuf" else []))
-            demand_numbers(path, score, scores)
+            demand_numbers(path, score, scores, instead=OF_CLASSES)
         demand_visible(f"Column 'obs_names' of {path}", ids)
         matrix, names, dropped = _features_in(
             path, _entry_of(path, cells.obsm, entries, entry), called, pattern, fitted

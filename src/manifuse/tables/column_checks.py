@@ -129,6 +129,10 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
     return names
 
 
+#: What to do with scores that name a class.
+OF_CLASSES = ", or, if it names classes, give a column of 0 and 1 for each, and name these with `classes`"
+
+
 def first_text(column: Any) -> Any:
     """Of a column of text, a series of the first entry that is no number; of others, the column."""
     polars = import_module("polars")

@@ -16,7 +16,7 @@ from manifuse.tables.annotated_data import read_annotated
 from manifuse.tables.archives import read_archive, read_array
 from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.classes import Classes
-from manifuse.tables.column_checks import choose_columns, demand_columns, demand_numbers
+from manifuse.tables.column_checks import OF_CLASSES, choose_columns, demand_columns, demand_numbers
 from manifuse.tables.column_file import ColumnFile
 from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.containers import to_text
@@ -166,7 +166,7 @@ def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, st
     else:
         columns = file.take(["id", "score"])
         ids, scores = columns["id"], columns["score"]
-        demand_numbers(file.path, file.theirs["score"], scores)
+        demand_numbers(file.path, file.theirs["score"], scores, instead=OF_CLASSES)
     source: NDArray[Any] | FileFeatures | None = None
     if names:
         source = file.take_matrix(names) if file.is_read else FileFeatures(file, names)
