@@ -1,4 +1,4 @@
-"""Change the circumstances of drawn problems: which rows are common, who knows what, and what references say.
+"""Change the circumstances of drawn problems: which rows are common or labelled, who knows what, what references say.
 
 Usage: python study/experiments/circumstances.py [--data DIR] [--out FILE]
 
@@ -149,8 +149,19 @@ def one_class(main: mf.Observations, others: References, rng: np.random.Generato
     return told
 
 
+def of_each_class(labels: mf.ClassLabels, rng: np.random.Generator) -> mf.ClassLabels:
+    """Return as many labels of each class as there are of the rarest."""
+    names, counts = np.unique(labels.names, return_counts=True)
+    kept = [rng.choice(np.flatnonzero(labels.names == name), counts.min(), replace=False) for name in names]
+    rows = np.concatenate(kept)
+    return mf.ClassLabels(labels.keys[rows], labels.names[rows])
+
+
 #: Here, our own predictor decides, too.
 OUR_OWN_TOO = "decisions alone, our own too"
+
+#: Here, labels are chosen by their class.
+EACH_CLASS = "as many labels of each class"
 
 CIRCUMSTANCES: Mapping[str, Circumstance] = {
     "as drawn": lambda main, others, rng: others,
@@ -163,6 +174,7 @@ CIRCUMSTANCES: Mapping[str, Circumstance] = {
     OUR_OWN_TOO: decisions,
     "half of the classes each": half_the_classes,
     "one class against the rest each": one_class,
+    EACH_CLASS: lambda main, others, rng: others,
 }
 
 #: In these circumstances references lose classes. All of them must have so many. Rivals learn from so many pairs at
@@ -170,20 +182,27 @@ CIRCUMSTANCES: Mapping[str, Circumstance] = {
 FEWEST_CLASSES = {"half of the classes each": 4, "one class against the rest each": 3}
 FEWEST_PAIRS = 10
 
+#: The rarest class must have so many labels.
+FEWEST_LABELS = 3
+
 
 def rows_of(problem: Partners | Classifiers) -> Iterator[dict[str, object]]:
     """Return the gain of every method in every circumstance: in ranking accuracy, or in accuracy of classes."""
     for circumstance, change in CIRCUMSTANCES.items():
         if _fewest_classes(problem) < FEWEST_CLASSES.get(circumstance, 0):
             continue
-        main = problem.main
+        main, labels, rng = problem.main, problem.labels, np.random.default_rng(0)
+        if circumstance == EACH_CLASS:
+            if not isinstance(labels, mf.ClassLabels) or np.unique_counts(labels.names).counts.min() < FEWEST_LABELS:
+                continue
+            labels = of_each_class(labels, rng)
         if circumstance == OUR_OWN_TOO:
             main = changed(main, _decided(main))
-        others = list(change(main, problem.references, np.random.default_rng(0)))
+        others = list(change(main, problem.references, rng))
         if min(np.isin(each.keys, main.keys).sum() for each in others) < FEWEST_PAIRS:
             continue
-        methods = {"refined, no labels": None} | ({} if problem.labels is None else {"refined": problem.labels})
-        found = {method: refined(main, others, labels) for method, labels in methods.items()}
+        methods = {"refined, no labels": None} | ({} if labels is None else {"refined": labels})
+        found = {method: refined(main, others, given) for method, given in methods.items()}
         found["impute and average"] = np.asarray(mf.rivals.impute_and_average(main, others))
         kind, alone = "scores" if isinstance(problem, Partners) else "classes", accuracy(problem, main.came)
         for method, came in found.items():

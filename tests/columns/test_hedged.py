@@ -30,13 +30,18 @@ def log_ratios(values):
 
 
 @pytest.mark.parametrize("times", [(1, 1, 1, 1), (5, 1, 1, 1), (1, 0.2, 3, 1)])
-def test_refined_log_ratios_are_as_long_as_the_mean_of_all_as_they_came(times, rng):
+def test_refined_log_ratios_are_between_own_ones_and_the_mean_of_all_as_they_came(times, rng):
     values = [factor * each for factor, each in zip(times, predictors(rng), strict=True)]
     result = refined(values)
     assert result.accepted
     counts = np.append(1.0, result.evidence.agreement.pulls)
     mean = np.average([log_ratios(each) for each in values], axis=0, weights=counts)
-    assert np.linalg.norm(result.scores) == pytest.approx(np.linalg.norm(mean))
+    # What was refined has the mean and the deviation of own log-ratios.
+    own, columns = log_ratios(values[0]), result.fitted_model.columns
+    level = columns.own
+    length = np.sqrt(len(own) * (np.sum(level.mean**2) + own.shape[1] * level.deviation**2))
+    assert np.linalg.norm(own) == pytest.approx(length)
+    assert np.linalg.norm(result.scores) == pytest.approx(np.sqrt(length * np.linalg.norm(mean)))
 
 
 def test_how_sure_predictors_are_changes_no_class(rng):
