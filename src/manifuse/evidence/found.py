@@ -100,7 +100,9 @@ class Measurement(Saveable):
     @property
     def is_of_rest(self) -> bool:
         """Whether what was measured holds for the other rows, as far as features, scores and places tell."""
-        return self.like_rest and self.of_all_times and self.of_known and self.apart is None
+        # How well scores are ranked does not depend on how frequent the values of labels are.
+        chosen = self.chosen and self.right is not None
+        return self.like_rest and self.of_all_times and self.of_known and self.apart is None and not chosen
 
     @property
     def log_loss(self) -> Accuracy | None:
