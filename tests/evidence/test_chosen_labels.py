@@ -1,5 +1,7 @@
 """Labels that were chosen by their class: they do not say how frequent classes are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit, softmax
@@ -7,6 +9,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 import manifuse as mf
+from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.class_score import LogLoss, chosen_by_class
 from manifuse.evidence.labelled import score_of
 from manifuse.tables.classes import Classes
@@ -48,6 +51,26 @@ def test_the_excess_is_how_much_more_frequent_classes_are_than_expected(rng):
     # How frequent labels are says nothing of rows at random.
     np.testing.assert_allclose(np.exp(score.logarithms(score.guess()[:1]))[0], 1.0 / 3.0)
     assert score.only(np.arange(30)).excess is score.excess
+    coordinates = CLASSES.coordinates(rng.dirichlet([2.0, 2.0, 2.0], 5))
+    found = np.exp(score.logarithms(score.log_ratios(coordinates)))
+    np.testing.assert_allclose(CLASSES.coordinates(found), coordinates)
+
+
+def test_what_labels_say_of_each_class_is_that_of_rows_like_them(rng):
+    log_ratios, truth = draw(rng)
+    score = asked(log_ratios, truth, of_each_class(rng, truth))
+    here = log_ratios[score.rows]
+    found = ByClass.of(score, here, here[None])
+    plain = ByClass.of(replace(score, excess=0.0), here + score.excess, here[None] + score.excess)
+    np.testing.assert_allclose(found.counts, plain.counts)
+    np.testing.assert_allclose(found.brier, plain.brier)
+
+
+def test_extreme_decision_values_have_a_finite_excess(rng):
+    log_ratios, truth = draw(rng)
+    score = asked(log_ratios + CLASSES.log_ratios(np.array([[0.0, 0.0, -1e5]])), truth, of_each_class(rng, truth))
+    assert score.are_chosen
+    assert np.isfinite(score.excess).all()
 
 
 @pytest.mark.parametrize("counts, chosen", [((40, 40), True), ((25, 50), True), ((4, 76), False)])
@@ -77,6 +100,11 @@ def test_other_labels_are_not_taken_to_be_chosen(kind, rng):
             rows = of_each_class(rng, truth, 1)
         found.append(asked(log_ratios, truth, rows).are_chosen)
     assert np.mean(found) < 0.06
+
+
+def test_two_labels_of_three_classes_say_nothing(rng):
+    log_ratios, truth = draw(rng)
+    assert not asked(log_ratios, truth, np.array([np.argmax(truth == 1), np.argmax(truth == 2)])).are_chosen
 
 
 def problem(rng, kind):
@@ -138,3 +166,6 @@ def test_labels_of_groups_do_not_say_how_they_were_chosen(rng):
     assert score_of(mf.ClassLabels(known, names), main, regression=False).are_chosen
     grouped = mf.ClassLabels(known, names, groups=known // 20)
     assert not score_of(grouped, main, regression=False).are_chosen
+    main, reference, known, truth, _ = problem(rng, "risks")
+    result = mf.refine(main, [reference], mf.RankLabels(known, truth[known], groups=known // 20), rng=0)
+    assert not result.evidence.measured.chosen

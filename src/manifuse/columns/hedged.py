@@ -9,7 +9,7 @@ from manifuse.tables.level import Level
 
 
 def temperature_by_mean(given: RunInputs, found: RunOutputs) -> float:
-    """What refined log-ratios of classes are multiplied by, so that own ones and the mean of all say how sure they are.
+    """What refined log-ratios of classes are multiplied by: own ones and the mean of all say how sure they are.
 
     In this mean, each predictor counts as in the column "expected", but in its own units. Columns are standardised, so
     they come back as sure as the main predictor is: too sure if it is. The mean is not as sure as good predictors that

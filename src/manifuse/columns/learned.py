@@ -191,7 +191,7 @@ def _is_certainly_better(score: LogLoss, there: View, said: list[tuple[Learned, 
     found = []
     for column, seen in said:
         values = mixed(there[column.beyond][pairs], seen[:, pairs], share * column.at_pairs)
-        found.append(score.classes.log_ratios(np.log(score.classes.probabilities(values))) - score.excess)
+        found.append(score.log_ratios(values))
     return known.gain(found[0], found[1]).is_certain
 
 

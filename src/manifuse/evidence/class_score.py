@@ -67,6 +67,10 @@ class LogLoss(Score):
         """Logarithms of the probabilities (..., k) of rows like the labelled ones, from log-ratios (..., k - 1)."""
         return self.classes.logarithms(log_ratios + self.excess)
 
+    def log_ratios(self, coordinates: FloatArray) -> FloatArray:
+        """Log-ratios of rows at random (..., k - 1), if rows like the labelled ones have these ``coordinates``."""
+        return self.classes.log_ratios(np.log(self.classes.probabilities(coordinates))) - self.excess
+
     def evaluate(self, candidates: FloatArray) -> FloatArray:
         """Score candidate log-ratios (l, k - 1, q); see `Score.evaluate`."""
         return np.array([self.log_likelihoods(each).mean() for each in np.moveaxis(candidates, -1, 0)])
