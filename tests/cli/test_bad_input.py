@@ -253,7 +253,11 @@ CASES = {
         "or .npz or .h5ad for scores",
     ),
     "bytes that are not text": ({"main.csv": binary(b"id,score,x\n\xff\xfe,1,2\n")}, [], "cannot be read as csv"),
-    "rows of different length": ({"main.csv": text("id,score,x\na,1,2\nb,1,2,3,4\n")}, [], "cannot be read as csv"),
+    "rows of different length": (
+        {"main.csv": text('id,score,x\n"a\nb",1,2\nb,1,2,3,4\n')},
+        [],
+        "Line 3 of main.csv has 5 cells, but the header has 3; quote cells that hold ',', or correct the line.",
+    ),
     "text in UTF-32": ({"main.csv": binary(PLAIN.encode("utf-32"))}, [], "is not text in UTF-8"),
     "thousands with underscores": (
         {"main.csv": text("id,score,x\na,1,2\nb,2,1_000\nc,3,4\n")},

@@ -132,10 +132,8 @@ def to_floats(values: Any, *, what: str, dimensions: int, remedy: str = "reshape
     # Text is no number, even if it looks like one: Python would read "1_000" as 1000.
     came = next((repr(str(entry)) for entry in entries if isinstance(entry, str | bytes | bytearray)), array.dtype)
     if array.dtype.kind not in "biufO" or isinstance(came, str):
-        raise InputError(
-            f"{what} came as {came}, but numbers were expected; convert them, each category or class to a column of 0 "
-            "and 1."
-        )
+        what = f"{what} came as {came}, but numbers were expected"
+        raise InputError(f"{what}; convert them, each category or class to a column of 0 and 1.")
     try:
         if entries:
             numbers = [np.nan if is_missing(entry) else float(entry) for entry in entries]

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from manifuse.errors import InputError
+from manifuse.grid import many
 from manifuse.tables.column_file import ENTRY, ColumnFile, open_by_column, open_folder
 from manifuse.tables.column_names import AS_USUAL, ColumnNames, warn_of_unused
 from manifuse.tables.id_checks import demand_exact
@@ -83,7 +84,12 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
         there = _opened(path, lambda file: scan(file).collect_schema())
         read = partial(polars.read_ndjson, schema=there)
     _demand_cells(path, len(there), separator if form == "csv" else ":")
-    frame = _opened(path, read)
+    try:
+        frame = _opened(path, read)
+    except Exception:
+        if form == "csv":
+            _demand_even(path, separator, len(there))
+        raise
     if form == "csv":
         frame = frame.rename({_doubled(name): name for name in there if '"' in name}, strict=False)
         frame = _without_blank_end(frame, polars)
@@ -97,6 +103,17 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
         return [found[name].slice(first, count) for name in names]
 
     return ColumnFile(path, types, frame.height, take, True, theirs, columns.text, dropped)
+
+
+def _demand_even(path: Path, separator: str, width: int) -> None:
+    """Refuse CSV that cannot be read because a line has more cells than the header; the message names the line."""
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file, suppress(csv.Error):
+        for number, cells in enumerate(csv.reader(file, delimiter=separator), 1):
+            if len(cells) > width:
+                raise InputError(
+                    f"Line {number} of {path} has {many(len(cells), 'cell')}, but the header has {width}; quote cells "
+                    f"that hold {separator!r}, or correct the line."
+                )
 
 
 def _without_blank_end(frame: Any, polars: ModuleType) -> Any:
