@@ -41,7 +41,9 @@ def test_the_excess_is_how_much_more_frequent_classes_are_than_expected(rng):
     log_ratios, truth = draw(rng)
     score = asked(log_ratios, truth, of_each_class(rng, truth))
     assert score.are_chosen
-    usual = np.exp(CLASSES.logarithms(log_ratios)).mean(axis=0)
+    expected = np.exp(CLASSES.logarithms(log_ratios))
+    expected[score.rows] = np.eye(3)[truth[score.rows]]
+    usual = expected.mean(axis=0)
     odds = np.log((20.0 + usual) / 61.0 / usual)
     np.testing.assert_allclose(CLASSES.log_ratios(odds[None])[0], score.excess)
     # By Bayes' rule, probabilities of rows that are chosen so are these.
@@ -100,6 +102,14 @@ def test_other_labels_are_not_taken_to_be_chosen(kind, rng):
             rows = of_each_class(rng, truth, 1)
         found.append(asked(log_ratios, truth, rows).are_chosen)
     assert np.mean(found) < 0.06
+
+
+def test_labels_of_all_rows_say_how_frequent_classes_are(rng):
+    log_ratios, truth = draw(rng)
+    rows = of_each_class(rng, truth)
+    assert asked(log_ratios, truth, rows).are_chosen
+    score = chosen_by_class(LogLoss(np.arange(60), truth[rows], CLASSES), log_ratios[rows])
+    assert not score.are_chosen
 
 
 def test_two_labels_of_three_classes_say_nothing(rng):

@@ -149,7 +149,7 @@ def chosen_by_class(score: LogLoss, log_ratios: FloatArray) -> LogLoss:
     rows from those of all rows in the same direction. Own probabilities that are wrong on average do not differ there,
     and those of rows that were chosen by their features do not miss. If every class has as many labels, we take them
     to be chosen by class if own probabilities probably miss their classes. Then classes are taken to be as frequent as
-    their mean own probability says (Saerens et al., Neural Computation, 2002).
+    own probabilities say of the other rows (Saerens et al., Neural Computation, 2002).
 
     Parameters
     ----------
@@ -159,15 +159,17 @@ def chosen_by_class(score: LogLoss, log_ratios: FloatArray) -> LogLoss:
     """
     classes, count = score.classes, len(score.rows)
     width, said = len(classes) - 1, np.exp(classes.logarithms(log_ratios))
-    if count < 2 * len(classes):
+    if count < 2 * len(classes) or count == len(said):
         return score
-    missed = classes.coordinates(np.eye(len(classes))[score.truth] - said[score.rows])
+    named = np.eye(len(classes))[score.truth]
+    missed = classes.coordinates(named - said[score.rows])
     middle = missed.mean(axis=0)
     distance = float(middle @ np.linalg.pinv(np.atleast_2d(np.cov(missed.T))) @ middle) * count
     ratio = distance * (count - width) / (count - 1) / width
     along = classes.coordinates(said) @ middle
     differs = (along[score.rows].mean() - along.mean()) * np.sqrt(count)
     counts = np.bincount(score.truth, minlength=len(classes))
+    said[score.rows] = named
     usual = np.maximum(said.mean(axis=0), np.finfo(np.float64).tiny)
     least = MISSED_IF_EQUAL if np.ptp(counts) <= 1 else MISSED if differs > DIFFERENT * along.std() else 0.0
     if f_distribution.sf(ratio, width, count - width) >= least:
