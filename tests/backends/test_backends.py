@@ -47,11 +47,11 @@ def diffused(case, backend=None, **options):
         (diffused, {"bridge": mf.ExplicitEuler(step=0.3, steps=3), "rounds": 2}, 1e-9),
     ],
 )
-def test_blocks_of_columns_and_threads_change_no_result(case, later, run, method, within, monkeypatch):
+def test_order_blocks_of_columns_and_threads_change_no_result(case, later, run, method, within, monkeypatch):
     plain = run(case, **method)
     monkeypatch.setattr(columns, "NUMBERS", 100)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    large = run(case, **method)
+    large = run(case, mf.Host(ordered_rows=10), **method)
     np.testing.assert_allclose(large.predictions, plain.predictions, atol=within)
     np.testing.assert_allclose(large.support, plain.support, atol=within)
     np.testing.assert_allclose(large.apply(later), plain.apply(later), atol=within)
@@ -72,6 +72,12 @@ def test_repeated_rounds_end_at_the_refined_predictions(case, method):
         rounds[-1].start.shape,
     )
     np.testing.assert_array_equal(end, result.path.predictions)
+
+
+def test_a_refinement_over_an_ordered_graph_is_saved(case, later, tmp_path):
+    large = refined(case, mf.Host(ordered_rows=10))
+    mf.save(large, tmp_path / "model.npz")
+    np.testing.assert_array_equal(mf.load(tmp_path / "model.npz").apply(later), large.apply(later))
 
 
 def test_torch_finds_what_the_host_finds(case, later):

@@ -19,12 +19,17 @@ def plain(matrix):
     return SparseAffinity(matrix)
 
 
+def ordered(matrix):
+    order = np.random.default_rng(5).permutation(ROWS)
+    return SparseAffinity(matrix[order][:, order], order)
+
+
 def on_torch(matrix):
     parts = (torch.as_tensor(part) for part in (matrix.indptr, matrix.indices, matrix.data))
     return TensorAffinity(torch, *parts)
 
 
-@pytest.fixture(params=[plain, on_torch])
+@pytest.fixture(params=[plain, ordered, on_torch])
 def kind(request):
     return request.param
 
@@ -92,7 +97,10 @@ def test_every_graph_of_the_same_neighbours_is_the_same(scale, rng):
 
     here = mf.Host().graph(searched(), 5)
     tensor = mf.Torch("cpu").graph(searched(), 5)
-    for graph in (tensor, tensor.on_host()):
+    apart = mf.Host(ordered_rows=10).graph(searched(), 5)
+    assert here.order is None
+    assert apart.order is not None
+    for graph in (apart, tensor, tensor.on_host()):
         np.testing.assert_allclose(
             graph.affinity(predictions, scale).matrix().toarray(),
             here.affinity(predictions, scale).matrix().toarray(),

@@ -8,6 +8,7 @@ from manifuse.kernels.laplacian import (
     joined,
     joint_weights,
     local_scales,
+    locality_order,
     normalised_affinity,
     prediction_weights,
     squared_distances,
@@ -127,6 +128,15 @@ def test_tiny_joint_weights_do_not_cut_rows_off():
 def test_rows_without_edges_have_degree_zero():
     weights = sparse.csr_array(np.diag([1.0, 0.0, 0.0, 2.0])[[0, 1, 3, 2]])
     np.testing.assert_array_equal(degrees_of(joint_weights(weights, np.zeros(4), np.inf)), [1.0, 0.0, 2.0, 0.0])
+
+
+def test_neighbours_stand_near_each_other_in_their_order(rng):
+    line = rng.permutation(400).astype(float)[:, None]
+    neighbours = exact_neighbours(line, 4)
+    order = locality_order(edges_of(neighbours))
+    np.testing.assert_array_equal(np.sort(order), np.arange(400))
+    places = np.argsort(order)
+    assert np.abs(places[neighbours] - places[:, None]).max() <= 8
 
 
 def test_a_graph_without_edges_is_all_isolated():

@@ -11,6 +11,7 @@ import scipy.sparse as sparse
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.laplacian import degrees_of, joint_weights, normalised_affinity
+from manifuse.kernels.rows import inverse_order
 from manifuse.records import Saveable
 
 
@@ -59,17 +60,20 @@ class SparseGraph(FeatureGraph, Saveable):
     Attributes
     ----------
     weights : (n, n) CSR array
-        ``W^x`` of eq. 14.
+        ``W^x`` of eq. 14, rows and columns in the order of ``order``.
     scales : (n,) array
     neighbours : int
     standardised : bool
         As of `FeatureGraph`.
+    order : (n,) array of int or None
+        The table's row of each row of ``weights``; None for the table's own order.
     """
 
     weights: SparseMatrix
     scales: FloatArray
     neighbours: int
     standardised: bool
+    order: IndexArray | None = None
 
     @classmethod
     def without_edges(cls, rows: int) -> SparseGraph:
@@ -78,15 +82,21 @@ class SparseGraph(FeatureGraph, Saveable):
 
     def affinity(self, predictions: FloatArray, scale: float) -> SparseAffinity:
         """Normalised affinity; see `FeatureGraph.affinity`."""
-        return SparseAffinity(normalised_affinity(joint_weights(self.weights, predictions, scale)))
+        return SparseAffinity(normalised_affinity(self._joint_weights(predictions, scale)), self.order)
 
     def degrees(self, predictions: FloatArray, scale: float) -> FloatArray:
         """Row sums of the weights; see `FeatureGraph.degrees`."""
-        return degrees_of(joint_weights(self.weights, predictions, scale))
+        degrees = degrees_of(self._joint_weights(predictions, scale))
+        return degrees if self.order is None else np.asarray(degrees[inverse_order(self.order)])
 
     def on_host(self) -> SparseGraph:
         """Return the graph itself."""
         return self
+
+    def _joint_weights(self, predictions: FloatArray, scale: float) -> SparseMatrix:
+        """Weights of both features and predictions, in the order of ``order``."""
+        inside = predictions if self.order is None else predictions[self.order]
+        return joint_weights(self.weights, inside, scale)
 
 
 class SparseAffinity(Affinity):
@@ -95,19 +105,25 @@ class SparseAffinity(Affinity):
     Parameters
     ----------
     matrix : (n, n) CSR array
+        In the order of ``order``.
+    order : (n,) array of int, optional
+        The table's row of each row of ``matrix``; the table's own order if not given.
     """
 
-    def __init__(self, matrix: SparseMatrix) -> None:
+    def __init__(self, matrix: SparseMatrix, order: IndexArray | None = None) -> None:
+        rows = np.arange(matrix.shape[0])
         self.shape = (matrix.shape[0], matrix.shape[0])
         self._matrix = matrix
+        self._order = rows if order is None else order
+        self._inverse = rows if order is None else inverse_order(order)
 
     def enter(self, values: FloatArray) -> FloatArray:
         """Copy to a block; see `Affinity.enter`."""
-        return np.array(values, dtype=np.float64)
+        return np.asarray(values[self._order], dtype=np.float64)
 
     def leave(self, block: FloatArray) -> FloatArray:
-        """Return the block itself; see `Affinity.leave`."""
-        return block
+        """Copy back; see `Affinity.leave`."""
+        return np.asarray(block[self._inverse])
 
     def zeros(self, columns: int) -> FloatArray:
         """Return a block of zeros; see `Affinity.zeros`."""
@@ -115,11 +131,11 @@ class SparseAffinity(Affinity):
 
     def add(self, block: FloatArray, rows: IndexArray, values: FloatArray) -> None:
         """Add to rows; see `Affinity.add`."""
-        block[rows] += values
+        block[self._inverse[rows]] += values
 
     def take(self, block: FloatArray, rows: IndexArray) -> FloatArray:
         """Copy rows; see `Affinity.take`."""
-        return np.asarray(block[rows])
+        return np.asarray(block[self._inverse[rows]])
 
     def recur(self, current: FloatArray, previous: FloatArray, factor: float) -> FloatArray:
         """Take one step of a three-term recurrence; see `Affinity.recur`."""
@@ -130,4 +146,4 @@ class SparseAffinity(Affinity):
 
     def matrix(self) -> SparseMatrix:
         """Return all entries; see `Affinity.matrix`."""
-        return self._matrix
+        return self._matrix[self._inverse][:, self._inverse]

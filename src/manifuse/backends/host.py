@@ -12,7 +12,7 @@ from manifuse.backends.graph import SparseGraph
 from manifuse.backends.neighbours import Neighbours, Query, Scaling, warn_of_recall
 from manifuse.errors import require
 from manifuse.kernels.arrays import FloatArray
-from manifuse.kernels.laplacian import local_scales, weigh_by_features
+from manifuse.kernels.laplacian import local_scales, locality_order, weigh_by_features
 from manifuse.kernels.nearest import approximate_neighbours, exact_neighbours
 from manifuse.machine import available_memory, loops_in_threads
 
@@ -29,6 +29,8 @@ class Host(Backend):
     exact_work : float
         Multiply-adds (n² d) up to which ``search="auto"`` is exact; beyond, faiss searches approximately,
         and may miss some neighbours.
+    ordered_rows : int
+        Above so many rows, a graph is kept in an order in which neighbours are near each other in memory.
 
     Examples
     --------
@@ -38,6 +40,7 @@ class Host(Backend):
     """
 
     exact_work: float = field(default=5e11, repr=False)
+    ordered_rows: int = field(default=50_000, repr=False)
 
     def search(self, features: FloatArray, query: Query, rng: np.random.Generator) -> Neighbours:
         """Search exactly, or with faiss where exact search would take too long; see `Backend.search`."""
@@ -58,8 +61,11 @@ class Host(Backend):
         """Build the graph; see `Backend.graph`."""
         indices, distances = neighbours.indices[:, :count], neighbours.distances[:, :count]
         scales = local_scales(distances)
-        weights = weigh_by_features(indices, distances, scales)
-        return SparseGraph(weights, scales, indices.shape[1], neighbours.standardised)
+        weights, order = weigh_by_features(indices, distances, scales), None
+        if len(indices) > self.ordered_rows:
+            order = locality_order(weights)
+            weights = weights[order][:, order]
+        return SparseGraph(weights, scales, indices.shape[1], neighbours.standardised, order)
 
     def search_bytes(self, features: FloatArray) -> int:
         """Memory of the scaled table and of the index over it; see `Backend.search_bytes`."""

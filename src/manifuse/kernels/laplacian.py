@@ -6,6 +6,7 @@ is in [-1, 1]. The weights of edges are sparse matrices in CSR form.
 
 import numpy as np
 import scipy.sparse as sparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 
@@ -37,6 +38,11 @@ def joined(neighbours: IndexArray, values: FloatArray) -> SparseMatrix:
     directed = _without_repeats(directed)
     # SciPy reserves memory for the entries of both matrices and keeps it. A copy needs less.
     return directed.maximum(directed.T.tocsr()).copy()
+
+
+def locality_order(weights: SparseMatrix) -> IndexArray:
+    """Find an order of the rows of a symmetric matrix that brings neighbours close (reverse Cuthill-McKee)."""
+    return np.asarray(reverse_cuthill_mckee(weights, symmetric_mode=True))
 
 
 def squared_distances(
