@@ -488,6 +488,19 @@ def test_true_and_false_are_the_classes_1_and_0():
         )
 
 
+def test_probabilities_of_two_digits_need_not_sum_to_1():
+    names = [f"class {k}" for k in range(10)]
+    exact = np.random.default_rng(0).dirichlet(np.ones(10), 300)
+    sums = np.round(exact, 2).sum(axis=1)
+    assert np.abs(sums - 1.0).max() > 0.01
+    table = mf.Observations(np.round(exact, 2), ids=range(300), classes=names)
+    divided = mf.Observations(np.round(exact, 2) / sums[:, None], ids=range(300), classes=names)
+    np.testing.assert_allclose(table.scores, divided.scores)
+    for wrong in (np.round(exact, 2) + 0.01, exact * 0.98):
+        with pytest.raises(mf.InputError, match="do not sum to 1"):
+            mf.Observations(wrong, ids=range(300), classes=names)
+
+
 def test_matrices_that_are_no_probabilities_are_refused():
     main, _, _, _, _ = draw(8)
     given = {"ids": main.keys, "name": "ours"}

@@ -25,9 +25,12 @@ CLASS_MARGIN = 0.02
 #: Numbers above this, up to 100, that should be probabilities seem to be percentages.
 PERCENT = 2.0
 
-#: How far from 1 the probabilities of a row may sum, because they were rounded; and how far outside of [0, 1] one may
-#: be, because it was summed in single precision.
-ROUNDED, BEYOND = 0.01, 1e-6
+#: How far from 1 the probabilities of a row may sum, because they were rounded. If all have so many digits after the
+#: point, each may be off by half of the last one.
+ROUNDED, DIGITS = 0.01, 2
+
+#: How far outside of [0, 1] a probability may be, because it was summed in single precision.
+BEYOND = 1e-6
 
 
 def checked_scale(scale: Any, *, has_classes: bool) -> Scale:
@@ -94,7 +97,9 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
         return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
     # Column by column, so that the rows beside a row do not change how its sum is rounded.
     sums = np.asarray(sum(came.T, np.zeros(len(came))))
-    wrong = np.abs(sums - 1.0) > ROUNDED
+    are_short = np.array_equal(came, np.round(came, DIGITS))
+    most_off = len(classes) * 10.0**-DIGITS / 2.0 + BEYOND if are_short else ROUNDED
+    wrong = np.abs(sums - 1.0) > max(ROUNDED, most_off)
     if wrong.any():
         raise InputError(
             f"The probabilities of {name} do not sum to 1 in {name_rows(rows[wrong].tolist())} "
