@@ -496,6 +496,8 @@ def test_probabilities_of_two_digits_need_not_sum_to_1():
     table = mf.Observations(np.round(exact, 2), ids=range(300), classes=names)
     divided = mf.Observations(np.round(exact, 2) / sums[:, None], ids=range(300), classes=names)
     np.testing.assert_allclose(table.scores, divided.scores)
+    # Rows that come back unchanged sum to 1, too.
+    np.testing.assert_allclose(table.in_scale(table.scores).sum(axis=1), 1.0, rtol=1e-12)
     for wrong in (np.round(exact, 2) + 0.01, exact * 0.98):
         with pytest.raises(mf.InputError, match="do not sum to 1"):
             mf.Observations(wrong, ids=range(300), classes=names)

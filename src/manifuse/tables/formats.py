@@ -92,7 +92,7 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
         raise
     if form == "csv":
         frame = frame.rename({_doubled(name): name for name in there if '"' in name}, strict=False)
-        frame = _without_blank_end(frame, polars)
+        frame = _without_blank_end(frame)
         _demand_exact_ids(path, frame, [name for name, ours in header.items() if ours in columns.text])
     ours = columns.ours(path, frame.columns)
     found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
@@ -116,10 +116,12 @@ def _demand_even(path: Path, separator: str, width: int) -> None:
                 )
 
 
-def _without_blank_end(frame: Any, polars: ModuleType) -> Any:
+def _without_blank_end(frame: Any) -> Any:
     """Leave out the last lines if they hold nothing, as those that spreadsheets write below a table."""
-    last = frame.select(polars.any_horizontal(polars.all().is_not_null())).to_series().arg_true().max()
-    return frame.head(0 if last is None else last + 1)
+    rows = frame.height
+    while rows and all(cell is None for cell in frame.row(rows - 1)):
+        rows -= 1
+    return frame.head(rows)
 
 
 def _doubled(name: str) -> str:

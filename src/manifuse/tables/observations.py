@@ -17,7 +17,7 @@ from manifuse.tables.containers import demand_one_order, device_of, to_floats, t
 from manifuse.tables.feature_names import names_of
 from manifuse.tables.frame_reading import ClassColumns, observe_frame
 from manifuse.tables.origin import Origin
-from manifuse.tables.scales import Scale, checked_scale, from_points, points_of
+from manifuse.tables.scales import Scale, checked_scale, from_points, points_of, with_sums_of_one
 from manifuse.tables.straightening import Straightening, straightened_by
 from manifuse.tables.table_columns import TableColumns
 from manifuse.tables.validity import demand_table_name, valid_rows
@@ -62,7 +62,7 @@ class Observations(Saveable):
     scores : (n,) or (n, k - 1) float64 array
         As they came, or log-odds of probabilities; of classes, their log-ratios.
     came : (n,) or (n, k) float64 array
-        As they came.
+        As they came; rows of probabilities that were rounded are divided by their sums.
     scale : {"score", "probability", "logits"}
     straightening : Straightening or None
         How a refinement brought `scores` to normal scores, if it did.
@@ -130,6 +130,8 @@ class Observations(Saveable):
         self.came: FloatArray = scores[kept]
         self.straightening: Straightening | None = None
         self.scores: FloatArray = points_of(self.came, scale, self.classes, kept, name=name)
+        if self.classes is not None and scale == "probability":
+            self.came = with_sums_of_one(self.came)
         self.table: FloatArray | None = table if table is None or whole else table[kept]
         self.keys: NDArray[np.str_] = keys[kept]
         self.rows: IndexArray = kept

@@ -95,8 +95,7 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
     came = np.clip(came, 0.0, 1.0)
     if classes is None:
         return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
-    # Column by column, so that the rows beside a row do not change how its sum is rounded.
-    sums = np.asarray(sum(came.T, np.zeros(len(came))))
+    sums = _sums_of(came)
     are_short = np.array_equal(came, np.round(came, DIGITS))
     most_off = len(classes) * 10.0**-DIGITS / 2.0 + BEYOND if are_short else ROUNDED
     wrong = np.abs(sums - 1.0) > max(ROUNDED, most_off)
@@ -107,6 +106,18 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
             'sum or, if they are decision values, refine with scale="logits".'
         )
     return classes.log_ratios(np.log((1.0 - CLASS_MARGIN) * came / sums[:, None] + CLASS_MARGIN / len(classes)))
+
+
+def with_sums_of_one(came: FloatArray) -> FloatArray:
+    """Divide rows of probabilities (n, k) that were rounded by their sums; others stay as they came."""
+    sums = _sums_of(came)
+    rounded = np.abs(sums - 1.0) > BEYOND
+    return came / np.where(rounded, sums, 1.0)[:, None] if rounded.any() else came
+
+
+def _sums_of(rows: FloatArray) -> FloatArray:
+    """Sums of rows (n, k), column by column, so that the rows beside a row do not change how its sum is rounded."""
+    return np.asarray(sum(rows.T, np.zeros(len(rows))))
 
 
 def _sum_to_hundred(rows: FloatArray) -> bool:
