@@ -52,7 +52,9 @@ def spread_labels(
         If there are no features.
     """
     neighbours = search(main, max(NEIGHBOURS), np.random.default_rng(seed))
-    affinities = {count: Host().graph(neighbours, count).weights for count in NEIGHBOURS}
+    # The weights must be in the order of the labels, however large the table is.
+    host = Host(ordered_rows=len(main))
+    affinities = {count: host.graph(neighbours, count).weights for count in NEIGHBOURS}
     folds = list(KFold(FOLDS, shuffle=True, random_state=seed).split(rows))
 
     def accuracy(cell: tuple[int, float]) -> float:
