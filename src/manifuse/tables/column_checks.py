@@ -19,6 +19,9 @@ from manifuse.tables.id_checks import LONGEST, exact_below
 
 Columns = dict[str, NDArray[Any]]
 
+#: What to do with scores that name a class.
+OF_CLASSES = ", or, if it names classes, give a column of 0 and 1 for each, and name these with `classes`"
+
 #: What other programs write for a missing value.
 MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", ".")
 
@@ -127,10 +130,6 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
             "choose an expression that matches a column of every table, such as '.*'."
         )
     return names
-
-
-#: What to do with scores that name a class.
-OF_CLASSES = ", or, if it names classes, give a column of 0 and 1 for each, and name these with `classes`"
 
 
 def first_text(column: Any) -> Any:

@@ -81,7 +81,8 @@ def without_row_numbers(table: TableHead, names: Sequence[str]) -> list[str]:
     name.
     """
     left = [name for name in names if INDEX.fullmatch(name) and _is_index(table, name)]
-    left += [name for name in names if name not in {*table.numeric, *left} and _holds_nothing(table, name)]
+    known = {*table.numeric, *left}
+    left += [name for name in names if name not in known and _holds_nothing(table, name)]
     asked = [name for name in names if name in table.numeric and name not in left]
     if asked:
         head = table.look(asked, _rows_of_head(len(asked)))
