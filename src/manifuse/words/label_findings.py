@@ -89,7 +89,7 @@ def _of_calibration(name: str, measured: Measurement) -> Iterator[Finding]:
         yield Finding("risk", gain.is_certain, f"{said} {_change(*measured.risk, taken=True)}.{chance}")
     if measured.chosen:
         said = "The labels seem to be chosen by class: classes are not as frequent there as your probabilities say."
-        also = "Refined probabilities keep what yours expect, and all that is measured is that of rows like these."
+        also = "Refined probabilities keep what yours expect. What is measured of them is that of rows like these."
         yield Finding("chosen", False, f"{said} {also}", "labels")
     if measured.uncalibrated == "scale":
         said = f"All scores of “{name}” are in [0, 1]. If they are probabilities, refine with"
