@@ -98,11 +98,10 @@ def test_it_is_silent_of_references_that_took_no_part(case):
 
 
 def test_it_says_where_the_row_was_and_is(case, result):
-    order = np.argsort(np.argsort(-result.scores)) + 1
-    came = np.argsort(np.argsort(-case.main.scores)) + 1
-    row = int(np.argmax(came - order))
+    came, order = (np.round(100 * np.argsort(np.argsort(each)) / 159) for each in (case.main.scores, result.scores))
+    row = int(np.argmax(order - came))
     why = mf.explain(result, case.main.keys[row])
-    assert f"rises from rank {came[row]} to {order[row]} of 160 (1 is the highest); its score was " in why.sentences[0]
+    assert f"rises from place {came[row]:.0f} to {order[row]:.0f} (0 is the lowest score" in why.sentences[0]
     assert f"support is {result.support[row]:.2f}" in " ".join(why.sentences)
     assert "standard error of" in " ".join(why.sentences)
     assert case.main.keys[row] in why._repr_html_()

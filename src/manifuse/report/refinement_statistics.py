@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from manifuse.evidence.neighbourhood import percentiles_of
 from manifuse.grid import figures
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import alignment
@@ -81,15 +82,15 @@ class Shift:
         return float(np.isin(first, then).mean())
 
     def moved(self, row: int) -> str:
-        """Say how the rank and the score of a row changed."""
-        first, then = (round(float(ranks[row])) for ranks in self.ranks)
-        way = f"stays at rank {first:,}"
+        """Say how the place and the score of a row changed."""
+        first, then = (round(float(percentiles_of(scores)[row])) for scores in (self.before, self.after))
+        way = f"stays at place {first}"
         if first != then:
-            way = f"{'rises' if then < first else 'falls'} from rank {first:,} to {then:,}"
+            way = f"{'rises' if then > first else 'falls'} from place {first} to {then}"
         scores = f"its score was {figures(self.before[row], 4)} and is {figures(self.after[row], 4)}"
-        # Where all scores move, a rank may fall although its score rises.
-        yet = "yet " if (then - first) * (self.after[row] - self.before[row]) > 0 else ""
-        return f"“{self.keys[row]}” {way} of {len(self.keys):,} (1 is the highest); {yet}{scores}."
+        # Where all scores move, a place may fall although the score rises.
+        yet = "yet " if (then - first) * (self.after[row] - self.before[row]) < 0 else ""
+        return f"“{self.keys[row]}” {way} (0 is the lowest score, 100 the highest); {yet}{scores}."
 
     @property
     def facts(self) -> dict[str, str]:
