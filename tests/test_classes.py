@@ -410,8 +410,8 @@ def test_what_is_left_of_a_lesson_is_left_at_pairs_alone():
 def test_what_is_learned_of_rows_that_taught_is_what_is_learned_of_later_rows():
     main, others, labels, _, _ = draw(1, labels=60)
     problem = Problem.of(main, others)
-    prepared = prepare(problem, mf.JointDiffusion(), score_of(labels, main, regression=False), 0, mf.Host())
-    found = refine_columns(prepared.given)
+    given = prepare(problem, mf.JointDiffusion(), score_of(labels, main, regression=False), 0, mf.Host())
+    found = refine_columns(given)
     learned, column = found.lesson, found.columns.learned
     there = found.known.fitted.take(found.labels.score.rows)
     seen, fold = learned.seen_as(there, there[column.source]), np.arange(10)
@@ -752,7 +752,7 @@ def test_rows_whose_class_is_blank_are_rows_whose_truth_is_not_known(tmp_path, d
 def test_what_is_diffused_to_a_labelled_row_does_not_know_its_pair():
     main, others, known, _, _ = draw(1, labels=60)
     problem, score = Problem.of(main, others), score_of(known, main, regression=False)
-    found = refine_columns(prepare(problem, mf.JointDiffusion(), score, 0, mf.Host()).given).known
+    found = refine_columns(prepare(problem, mf.JointDiffusion(), score, 0, mf.Host())).known
     differs = (found.fitted["diffused"] != found.held_out["diffused"]).any(axis=1)
     assert differs[np.intersect1d(score.rows, problem.references[0].main_rows)].all()
     assert not np.delete(differs, score.rows).any()

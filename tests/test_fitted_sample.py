@@ -14,6 +14,7 @@ from manifuse.backends import index as index_module
 from manifuse.backends.index import Index
 from manifuse.backends.neighbours import Order
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.report.refinement_page import page_of
 from manifuse.run import later_rows
 from manifuse.tables import sampling
 from manifuse.tables.sampling import sample_rows
@@ -293,3 +294,42 @@ def test_a_reference_that_knows_most_of_the_sample_but_few_rows_is_judged_as_one
     assert (len(sampled.fitted_model.main), sampled.relevance[0].pairs) == (100, 80)
     assert not len(sampled.fitted_model.columns.references.usual)
     assert sampled.relevance[0].reached == pytest.approx(whole.relevance[0].reached, abs=0.005)
+
+
+def test_a_saved_sample_says_so_though_it_has_more_rows_than_were_asked_for(tmp_path):
+    """All pairs are fitted, up to 2,000."""
+    case = draw(1, rows=500, pairs=200)
+    result = mf.refine(case.main, case.references, method=replace(SAMPLED, fitted_rows=100), rng=0)
+    assert 100 < len(result.fitted_model.main) < 500
+    assert not result.is_sample
+    mf.save(result, tmp_path / "model.npz")
+    again = mf.load(tmp_path / "model.npz")
+    assert again.is_sample
+    page = page_of(again)
+    assert (
+        f"The main table has 500 rows. {len(again.main)} of them were fitted, and this page describes these." in page
+    )
+    assert "missing or infinite" not in page
+
+
+@pytest.mark.filterwarnings("ignore:.*left out:manifuse.ManifuseWarning")
+def test_a_table_that_lost_rows_is_no_sample(tmp_path):
+    case = draw(1, rows=160)
+    scores = case.main.scores.copy()
+    scores[5] = np.nan
+    frame = pl.DataFrame({"id": case.main.keys, "score": scores, **dict(zip("abcd", case.main.table.T, strict=False))})
+    frame.write_parquet(tmp_path / "ours.parquet")
+    theirs = case.references[0]
+    pl.DataFrame({"id": theirs.keys, "score": theirs.scores}).write_parquet(tmp_path / "theirs.parquet")
+    known = case.main.keys[case.labelled]
+    pl.DataFrame({"id": known, "label": case.truth[case.labelled]}).write_parquet(tmp_path / "labels.parquet")
+    found = mf.refine_files(
+        *(tmp_path / f"{name}.parquet" for name in ("ours", "theirs", "labels")),
+        out=tmp_path / "refined.parquet",
+        drop_invalid=True,
+        rng=0,
+    )
+    assert len(found.main) == 159
+    assert "fitted row" not in found.summary()
+    with pytest.raises(mf.InputError, match=rf"has no row with the id '{case.main.keys[5]}'; give ids of its rows\."):
+        found.probability([case.main.keys[5]], [case.main.keys[6]])

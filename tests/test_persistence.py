@@ -11,6 +11,7 @@ import pytest
 import manifuse as mf
 from manifuse.run import later_rows, persistence
 from tests.problems import draw, remade
+from tests.test_classes import draw as draw_classes
 
 METHODS = {
     "default": mf.JointDiffusion(),
@@ -64,6 +65,19 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
     np.testing.assert_array_equal(again.apply_in_full(new).support, result.apply_in_full(new).support)
     np.testing.assert_array_equal(again.apply_in_full(new).uncertainty, result.apply_in_full(new).uncertainty)
     np.testing.assert_array_equal(again.apply(case.main), result.predictions)
+
+
+def test_rounded_probabilities_are_the_same_after_loading(tmp_path):
+    """What rows are refined from is divided by its sums before it is saved and before it is used."""
+    main, others, labels, _, _ = draw_classes(0, labels=60)
+    rounded = mf.Observations(main.came.round(2), main.table, ids=main.keys, classes=main.classes.names)
+    assert not np.allclose(main.came.round(2).sum(axis=1), 1.0)
+    result = mf.refine(rounded, others, labels, rng=0)
+    mf.save(result, tmp_path / "model.npz")
+    again = mf.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.main.scores, result.main.scores)
+    new = mf.Observations(main.came.round(2), main.table + 0.1, ids=range(9000, 9000 + len(main)), classes=main.classes.names)
+    np.testing.assert_array_equal(again.apply(new), result.apply(new))
 
 
 def test_every_field_is_kept_but_what_the_refiner_has(saved):

@@ -311,6 +311,22 @@ def test_scores_that_leave_the_range_of_probabilities_are_warned_of(case, certai
     with pytest.warns(mf.ManifuseWarning, match=r"in \[0, 1\], and the refined ones are not; .*scale=.probability"):
         mf.refine(plain, case.references, case.labels(), rng=0)
     mf.refine(plain, case.references, case.labels(), rng=0, task="regression")
+    percentages = remade(case.main, predictions=100 * certain)
+    with pytest.warns(mf.ManifuseWarning, match=r"in \[0, 100\], .* percentages, divide them by 100 and refine with"):
+        mf.refine(percentages, case.references, case.labels(), rng=0)
+
+
+def test_scores_that_count_by_their_order_are_warned_of_in_their_own_units():
+    noise = np.random.default_rng(0)
+    truth = noise.standard_normal(400)
+    risks = np.exp(2.2 * (truth + 0.6 * noise.standard_normal(400)))
+    features = np.column_stack([truth + noise.standard_normal(400), noise.standard_normal(400)])
+    main = mf.Observations(risks / risks.max(), features, ids=range(400))
+    others = [mf.Observations(truth + 0.3 * noise.standard_normal(400), ids=range(400), name=name) for name in "abc"]
+    with pytest.warns(mf.ManifuseWarning, match="the refined ones are not"):
+        result = mf.refine(main, others, rng=0)
+    assert result.main.straightening is not None
+    assert result.predictions.max() > 1.5
 
 
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")

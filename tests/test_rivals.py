@@ -63,6 +63,8 @@ def test_other_views_and_more_labels_than_there_are_are_refused():
         mf.datasets.load_clinics(labels=101)
     with pytest.raises(mf.InputError, match=r"labels=10\.5 came"):
         mf.datasets.load_digits(labels=10.5)
+    with pytest.raises(mf.InputError, match=r"labels=True came"):
+        mf.datasets.load_clinics(labels=True)
     with pytest.raises(mf.InputError, match="seed=-1 came"):
         mf.datasets.load_clinics(seed=-1)
     with pytest.raises(mf.InputError, match=r"\(258,\), but \(259,\) was expected"):

@@ -97,7 +97,7 @@ def groups(rng, folder):
         for each in (named, respelled(named))
     ]
     check_result(found[0])
-    assert found[0].held is Held.BY_GROUP
+    assert found[0].evidence.measured.held is Held.BY_GROUP
     np.testing.assert_array_equal(*(each.scores for each in found))
 
 

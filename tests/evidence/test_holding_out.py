@@ -117,7 +117,7 @@ def test_a_gain_that_exists_only_within_groups_is_not_taken(rng):
     known = np.arange(120)
     plain = mf.refine(main, [], mf.RankLabels(known, truth[known]), rng=0)
     grouped = mf.refine(main, [], mf.RankLabels(known, truth[known], groups[known]), rng=0)
-    assert (plain.held, grouped.held) == (Held.AT_RANDOM, Held.BY_GROUP)
+    assert (plain.evidence.measured.held, grouped.evidence.measured.held) == (Held.AT_RANDOM, Held.BY_GROUP)
     assert grouped.gain.value < plain.gain.value - 0.1
     assert not grouped.gain.is_certain
     assert "Labels were held out by group." in grouped.summary()
@@ -129,7 +129,7 @@ def test_labels_that_are_equal_within_each_group_are_compared_between_groups_or_
     rows, group = case.labelled, np.arange(60) % groups
     labels = mf.RankLabels(case.main.keys[rows], (group % 2).astype(float), groups=group)
     result = mf.refine(case.main, [], labels, rng=0)
-    assert result.held is Held.BY_GROUP
+    assert result.evidence.measured.held is Held.BY_GROUP
     assert 0.2 < result.accuracy.before < 0.8
     assert result.gain.is_of_few is (groups == 2)
     assert not result.gain.is_certain

@@ -73,7 +73,7 @@ def test_what_is_shown_is_what_refine_found():
     assert ["name", *seen["references"]["head"]] == list(result.relevance.grid.head)
     assert [tuple(line) for line in seen["references"]["body"]] == [line[1:] for line in result.relevance.grid.body]
     order = [1, 0, 2, 3]
-    np.testing.assert_array_equal(seen["metric"], result.metric[np.ix_(order, order)])
+    np.testing.assert_array_equal(seen["metric"], result.evidence.metric[np.ix_(order, order)])
     frame = result.to_frame()
     ranks = frame["score"].rank("average", descending=True).to_numpy()
     assert seen["after"] == np.round(ranks).tolist()

@@ -58,7 +58,7 @@ def test_the_page_opens_with_what_refine_gives(client):
     assert len(client.get("/api/problem").json()["ids"]) == 160
     seen = client.get("/api/jobs/1/result").json()
     assert seen["sentence"].endswith(refined().why)
-    np.testing.assert_allclose(seen["metric"][0][2:], refined().metric[1, 2:])
+    np.testing.assert_allclose(seen["metric"][0][2:], refined().evidence.metric[1, 2:])
 
 
 def test_what_is_asked_for_is_refined_explained_and_exported(client):
@@ -70,7 +70,7 @@ def test_what_is_asked_for_is_refined_explained_and_exported(client):
     seen = client.get(f"/api/jobs/{name}/result").json()
     assert (seen["ignored"], seen["same_target"]) == (["reference 2"], True)
     expected = refined(ignored=("reference 2",), same_target=True)
-    np.testing.assert_allclose(seen["metric"][0][2:], expected.metric[1, 2:])
+    np.testing.assert_allclose(seen["metric"][0][2:], expected.evidence.metric[1, 2:])
     sentences = client.get(f"/api/jobs/{name}/rows/7").json()["sentences"]
     assert sentences[0] == mf.explain(expected, "m7", draw(1).references).sentences[0]
     answer = client.get(f"/api/jobs/{name}/export")

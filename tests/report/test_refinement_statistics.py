@@ -67,7 +67,10 @@ def shift_of(before, after, support=None):
 
 def test_a_place_that_falls_while_its_score_rises_is_said_so():
     shift = Shift(np.array(["a", "b", "c"]), np.array([3.0, 2.0, 1.0]), np.array([4.0, 7.0, 6.0]), np.ones(3))
-    assert shift.moved(0) == "“a” falls from place 100 to 0 (0 is the lowest score, 100 the highest); yet its score was 3 and is 4."
+    assert (
+        shift.moved(0)
+        == "“a” falls from place 100 to 0 (0 is the lowest score, 100 the highest); yet its score was 3 and is 4."
+    )
     assert "rises from place 50 to 100 (0 is the lowest score, 100 the highest); its score was 2 " in shift.moved(1)
 
 

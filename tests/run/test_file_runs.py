@@ -85,7 +85,7 @@ def test_rows_that_were_not_fitted_are_named_as_such(case):
     method = mf.JointDiffusion(fitted_rows=120)
     result = mf.refine_files("main.parquet", "theirs.parquet", "known.parquet", method, rng=0, out="out.parquet")
     (other, *_) = sorted(set(case.main.keys) - set(result.main.keys))
-    says = f"'{other}' among the 120 of its 160 rows that were fitted; give ids of these, or the row as `later`"
+    says = f"'{other}' among the 120 rows that were fitted; give ids of these, or the row as `later`"
     for call in (lambda: mf.explain(result, other), lambda: result.probability([other], result.main.keys[:1])):
         with pytest.raises(mf.InputError, match=says):
             call()

@@ -19,6 +19,7 @@ from manifuse.columns.probable import Calibrated
 from manifuse.columns.view import View
 from manifuse.diffusion.bridges import Bridges
 from manifuse.diffusion.joint import Path
+from manifuse.diffusion.tuning import TunedBridges
 from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import Score
@@ -40,32 +41,40 @@ class RunInputs:
     Attributes
     ----------
     problem : Problem
-    bridges : Bridges
+    tuned : TunedBridges
         With the graph of the main table; without edges if there is none.
-    fidelity : (m,) array
-        How well each bridge predicts its reference at held-out pairs; 1 if it needs none.
     taking_part : mapping of int to Reference
         The references that take part, by their numbers.
     score : Score or None
         What labels measure.
     groups : mapping of int to str, or None
         Of the labelled rows.
-    nearest : (n,) array of int or None
-        The nearest other row of every main row.
     same_target : bool or None
         Whether the user says that all predict the same thing.
     seed : int
+    is_sample : bool
+        Whether the problem is a sample of larger tables.
     """
 
     problem: Problem
-    bridges: Bridges
-    fidelity: FloatArray
+    tuned: TunedBridges
     taking_part: dict[int, Reference]
     score: Score | None
     groups: dict[int, str] | None
-    nearest: IndexArray | None
     same_target: bool | None
     seed: int
+    is_sample: bool
+
+    @property
+    def bridges(self) -> Bridges:
+        """The bridges that were chosen."""
+        return self.tuned.bridges
+
+    @property
+    def nearest(self) -> IndexArray | None:
+        """The nearest other row of every main row (n,); None without a search."""
+        found = self.tuned.tables.main
+        return None if found is None else found.indices[:, 0]
 
     @property
     def labels_are_classes(self) -> bool:

@@ -140,7 +140,7 @@ def graph_carries_references(given: RunInputs, known: FittedViews, agreement: Ag
         rows = reference.main_rows
         truth = known.fitted["references"][rows, column]
         gained[column] = correlation(smoothed[rows], truth) - correlation(own[rows], truth)
-        carried[column] = given.fidelity[number]
+        carried[column] = given.tuned.fidelity[number]
         if not reference.is_coupled:
             lost[column] = correlation(known.held_out["references"][rows, column], truth) - carried[column]
     gain, loss = (float(np.average(each, weights=agreement.pulls)) for each in (gained, lost))

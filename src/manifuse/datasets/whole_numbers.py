@@ -15,7 +15,8 @@ def whole_number(name: str, value: int, most: int | None = None) -> int:
     InputError
         If it is not a whole number from 0 on, or is larger than ``most``.
     """
-    if not isinstance(value, Integral) or value < 0 or (most is not None and value > most):
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or value < 0 or (most is not None and value > most):
         end = "on" if most is None else f"to {most}"
         raise InputError(f"{name}={value!r} came, but a whole number from 0 {end} was expected; give one.")
     return int(value)

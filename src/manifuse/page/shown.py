@@ -18,7 +18,6 @@ from manifuse.report.pictures import shift_of
 from manifuse.report.refinement_statistics import Shift
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
-from manifuse.words.findings import findings_of
 from manifuse.words.label_findings import measured_as
 from manifuse.words.reasons import STANDINGS, plain
 from manifuse.words.wording import COLUMNS, verdict_of
@@ -43,10 +42,7 @@ def show(exploration: Exploration, result: Refinement) -> dict[str, Any]:
         "accepted": result.accepted,
         "tiles": list(_tiles(exploration.main, result)),
         "sentence": _sentence(result),
-        "findings": [
-            f"{'+' if each.speaks_for else '-'} {plain(each.sentence)}"
-            for each in findings_of(result.evidence, result.refined, result.provenance.main_rows)
-        ],
+        "findings": [f"{'+' if each.speaks_for else '-'} {plain(each.sentence)}" for each in result.findings],
         "references": {"head": grid.head[1:], "body": [line[1:] for line in grid.body]},
         "parts": [
             SWITCHED_OFF if each.standing is Standing.LEFT_OUT else plain(STANDINGS[each.standing])
@@ -105,6 +101,6 @@ def _sentence(result: Refinement) -> str:
 
 def _metric(result: Refinement) -> list[list[float]]:
     """Alignments of refined scores, own scores and references with each other; unchanged scores are own scores."""
-    order = [1 if result.accepted else 0, 0, *range(2, len(result.metric))]
-    metric: list[list[float]] = result.metric[np.ix_(order, order)].tolist()
+    order = [1 if result.accepted else 0, 0, *range(2, len(result.evidence.metric))]
+    metric: list[list[float]] = result.evidence.metric[np.ix_(order, order)].tolist()
     return metric

@@ -122,7 +122,7 @@ def explain(
     main, names = result.main, [entry.name for entry in result.relevance]
     references = columns.observe_all(references, names, without=columns.truth_in(labels))
     labels = columns.labels_of(labels, main)
-    (place,) = rows_of([row], main.keys, name=main.name, whole=result.provenance.main_rows)
+    (place,) = rows_of([row], main.keys, name=main.name, is_sample=result.is_sample)
     used, known = _used(result, references), {} if labels is None else _known(labels, main)
     before, after = told_of(main), told_of(main, result.refined.in_scale_of(main).scores)
     near = Neighbourhood.of(main, place, standardised=result.course.standardised[0] is not False)

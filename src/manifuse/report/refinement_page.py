@@ -20,7 +20,6 @@ from manifuse.report.refinement_statistics import Shift, by_weight
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.tables.user_tables import FrameColumns
-from manifuse.words.findings import findings_of
 from manifuse.words.reasons import REASONS
 from manifuse.words.wording import doubt_of, headline_of, verdict_of
 
@@ -89,10 +88,9 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
     return render(
         "refinement.html",
         result=result,
-        is_sample=_is_sample(result),
         headline=headline_of(result.evidence),
         verdict=verdict_of(result.evidence),
-        findings=findings_of(result.evidence, result.refined, result.provenance.main_rows),
+        findings=result.findings,
         doubt=doubt_of(result.evidence),
         given=tables.given_grid(result, references),
         files=tables.files_grid(result),
@@ -115,12 +113,6 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         most_drawn=MOST_DRAWN,
         seconds=seconds,
     )
-
-
-def _is_sample(result: Refinement) -> bool:
-    """Whether the result is of the fitted rows alone, because the tables were too large to be fitted whole."""
-    most = result.method.fitted_rows
-    return most is not None and result.provenance.main_rows > most and len(result.main) <= most
 
 
 def _by_class(result: Refinement) -> Grid:

@@ -133,7 +133,7 @@ def shown_metric(result: Refinement, references: Iterable[int]) -> tuple[list[st
     """
     names = [result.main.name, "refined", *(entry.name for entry in result.relevance)]
     shown = [0, *([1] if result.accepted else []), *(2 + index for index in references)]
-    return [names[index] for index in shown], result.metric[np.ix_(shown, shown)]
+    return [names[index] for index in shown], result.evidence.metric[np.ix_(shown, shown)]
 
 
 def by_weight(result: Refinement) -> list[int]:

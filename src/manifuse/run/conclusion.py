@@ -28,7 +28,7 @@ from manifuse.evidence.verdict import Verdict, judge
 from manifuse.kernels.arrays import FloatArray
 from manifuse.run.course import Course
 from manifuse.run.fitted_model import FittedModel
-from manifuse.run.preparation import PreparedRun
+from manifuse.run.method import JointDiffusion
 from manifuse.run.relevances import metric_of, relevance_of, worths_of
 from manifuse.tables.observations import Observations
 
@@ -36,20 +36,20 @@ from manifuse.tables.observations import Observations
 TURNED = 2.0
 
 
-def conclude(prepared: PreparedRun) -> tuple[Evidence, Course, FittedModel]:
+def conclude(method: JointDiffusion, given: RunInputs) -> tuple[Evidence, Course, FittedModel]:
     """Let every column of a prepared problem follow, and judge what comes of it."""
-    given, problem = prepared.given, prepared.given.problem
+    problem = given.problem
     found = refine_columns(given)
     held_out = _held_out_scores(given, found)
-    verdict, scored, measured = _judged(prepared, found, held_out)
+    verdict, scored, measured = _judged(given, found, held_out, safeguarded=method.safeguarded)
     fitted_model = FittedModel.of(problem.main, given.bridges.graph, found, scored)
     each, worth = worths_of(given, found, held_out)
     expected, refined = found.columns.expected, fitted_model.fitted
     evidence = Evidence(
         name=problem.main.name,
         verdict=verdict,
-        relevance=relevance_of(prepared, found, refined, each),
-        metric=metric_of(prepared, refined),
+        relevance=relevance_of(given, method.ignored, found, refined, each),
+        metric=metric_of(problem, refined),
         agreement=found.agreement,
         asked=tuple(given.taking_part),
         measured=measured,
@@ -58,7 +58,7 @@ def conclude(prepared: PreparedRun) -> tuple[Evidence, Course, FittedModel]:
         uncovered=() if expected.covered is None else expected.covered.names_of_others(expected.pulls),
         pairs_like_rest=pairs_are_like_rest(found.known.fitted, expected.pulls),
     )
-    return evidence, Course.of(prepared, found), fitted_model
+    return evidence, Course.of(given, found), fitted_model
 
 
 def _held_out_scores(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:
@@ -71,16 +71,15 @@ def _held_out_scores(given: RunInputs, found: RunOutputs) -> HeldOutScores | Non
 
 
 def _judged(
-    prepared: PreparedRun, found: RunOutputs, held_out: HeldOutScores | None
+    given: RunInputs, found: RunOutputs, held_out: HeldOutScores | None, *, safeguarded: bool
 ) -> tuple[Verdict, Scoring, Measurement | None]:
     """Decide how far what was found is taken, and measure what comes of it."""
-    given = prepared.given
     if held_out is None:
         units, gain, at_pairs = given.problem.units.scaled(temperature_by_mean(given, found)), None, None
         scored = Scoring(units, None, 1.0, None)
     else:
         scored, gain, at_pairs = held_out.scored, held_out.gain, _gain_at_pairs(given, found, held_out)
-    safeguarded, turned = prepared.method.safeguarded, _is_turned(given, found, scored)
+    turned = _is_turned(given, found, scored)
     # Where what was learned turns all around, no row follows, and scores in other units are only brought into units.
     pairs_follow = _pairs_follow(found, at_pairs) and not (safeguarded and turned)
     verdict = judge(

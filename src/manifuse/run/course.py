@@ -7,12 +7,11 @@ from typing import Self
 
 import numpy as np
 
-from manifuse.columns.all_columns import RunOutputs
+from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.diffusion.algorithm1 import Setting
 from manifuse.diffusion.joint import Ending, Step
 from manifuse.diffusion.tuning import TriedSetting
 from manifuse.records import Saveable
-from manifuse.run.preparation import PreparedRun
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +34,8 @@ class Course(Saveable):
         Why the rounds ended; None if nothing was diffused.
     share : float
         Of the diffused predictions in the refined ones, in [0, 1]; the rest is what was learned.
+    is_of_sample : bool
+        Whether a sample of the main rows was fitted.
     """
 
     setting: Setting
@@ -44,12 +45,13 @@ class Course(Saveable):
     history: tuple[Step, ...]
     ending: Ending | None
     share: float
+    is_of_sample: bool
 
     @classmethod
-    def of(cls, prepared: PreparedRun, found: RunOutputs) -> Self:
+    def of(cls, given: RunInputs, found: RunOutputs) -> Self:
         """Collect what was chosen; one step stands for none, if nothing was diffused."""
-        path, tuned = found.path, prepared.tuned
-        (step_size, *_), (weight_scale, *_) = prepared.method.diffusion.grid
+        path, tuned = found.path, given.tuned
+        (step_size, *_), (weight_scale, *_) = tuned.bridges.algorithm.grid
         alignments = tuple(alignment for alignment, _ in tuned.aligned)
         nothing = Step(0, 0, np.nan, alignments, (0.0,) * len(alignments), step_size, weight_scale)
         return cls(
@@ -60,4 +62,5 @@ class Course(Saveable):
             history=(nothing,) if path is None else path.history,
             ending=None if path is None else path.ending,
             share=0.0 if found.columns.refined is None else found.columns.refined.share,
+            is_of_sample=given.is_sample,
         )

@@ -9,7 +9,6 @@ from manifuse.evidence.intervals import ordered_rightly
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import write
 from manifuse.tables.containers import rows_of
-from manifuse.words.findings import findings_of
 
 if TYPE_CHECKING:
     from manifuse.run.refinement import Refinement
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 def facts_of(result: Refinement) -> dict[str, Any]:
     """Return what was found and chosen; infinities are the text ``"inf"``."""
-    course, diffusion = result.course, result.method.diffusion
+    course, diffusion, measured = result.course, result.method.diffusion, result.evidence.measured
     (step_size, *_), (weight_scale, *_) = diffusion.grid
     used = {"standardised": course.standardised, "recall": course.recall, "step_size": step_size}
     used |= {"weight_scale": weight_scale, "share": course.share}
@@ -25,17 +24,17 @@ def facts_of(result: Refinement) -> dict[str, Any]:
         "accepted": result.accepted,
         "reason": result.reason.name,
         "why": result.why,
-        "findings": write(tuple(findings_of(result.evidence, result.refined, result.provenance.main_rows))),
+        "findings": write(result.findings),
         "accuracy": write(result.accuracy),
         **({} if result.log_loss is None else {"log_loss": write(result.log_loss)}),
         "gain": write(result.gain),
         "worth": write(result.worth),
-        "averaged": None if result.evidence.measured is None else write(result.evidence.measured.averaged),
+        "averaged": None if measured is None else write(measured.averaged),
         "agreement": write(result.evidence.agreement.summary()),
         "unexplained": list(result.evidence.unexplained),
         "uncovered": list(result.evidence.uncovered),
         "pairs_like_rest": result.evidence.pairs_like_rest,
-        "held_out": None if result.held is None else result.held.name,
+        "held_out": None if measured is None else measured.held.name,
         "straightened": result.main.straightening is not None,
         "references": write(result.relevance),
         "warnings": [{"code": each.code, "sentence": str(each)} for each in result.warnings],
@@ -57,8 +56,7 @@ def probability_of_order(result: Refinement, first: Any, second: Any) -> FloatAr
         why = "no labels came; give labels" if result.gain is None else "what labels taught was refused; see `why`"
         raise InputError(f"There are no standard errors, because {why}.")
     one, other = (
-        rows_of(side, result.main.keys, name=result.main.name, whole=result.provenance.main_rows)
-        for side in (first, second)
+        rows_of(side, result.main.keys, name=result.main.name, is_sample=result.is_sample) for side in (first, second)
     )
     if len(one) != len(other):
         raise InputError(f"{len(one)} first and {len(other)} second ids came; give equally many.")

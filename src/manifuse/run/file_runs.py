@@ -47,14 +47,11 @@ class RefinedFiles:
         The main table, whose features may be in files.
     references : list of Observations
         As they were fitted.
-    is_sample : bool
-        Whether only some rows were read for the fit.
     """
 
     result: Refinement
     table: Table
     references: list[Observations]
-    is_sample: bool
 
     def write(
         self,
@@ -75,7 +72,7 @@ class RefinedFiles:
     def parts(self) -> Iterator[dict[str, NDArray[Any]]]:
         """Columns of the refined table: at once if all rows were fitted, else window by window."""
         result, table = self.result, self.table
-        if not self.is_sample:
+        if not result.is_sample:
             yield refined_columns(result.main, result.refined)
             return
         for first in range(0, len(table), WINDOW):
@@ -134,8 +131,9 @@ def _refine_tables(tables: Tables, method: JointDiffusion, seed: int, backend: B
     # Of a sample that was read, all rows are fitted.
     whole = method if fitted is None else replace(method, fitted_rows=None)
     result = refine(main, references, tables.labels, whole, seed, backend=backend)
-    result = replace(result, method=method, provenance=Provenance.of_files(tables))
-    return RefinedFiles(result, tables.main, references, fitted is not None)
+    course = replace(result.course, is_of_sample=fitted is not None or result.course.is_of_sample)
+    result = replace(result, course=course, method=method, provenance=Provenance.of_files(tables))
+    return RefinedFiles(result, tables.main, references)
 
 
 def refine_files(

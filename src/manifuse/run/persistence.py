@@ -19,7 +19,7 @@ from manifuse.run.refinement import Refinement
 from manifuse.tables.archives import read_archive
 
 #: The number of the layout; raised when older versions could no longer read what is written.
-FORMAT = 34
+FORMAT = 35
 
 
 def save(result: Refinement, path: Path | str) -> None:

@@ -1,8 +1,6 @@
-"""Preparation: everything that a run does before its columns. The result is `PreparedRun`."""
+"""Preparation: everything that a run does before its columns. The result is `RunInputs`."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from manifuse.backends.backend import Backend
 from manifuse.columns.all_columns import RunInputs
@@ -10,7 +8,7 @@ from manifuse.columns.held_labels import most_taught
 from manifuse.columns.imputed import MOST_PAIRS
 from manifuse.diffusion.footprint import LessonSize, demand_memory
 from manifuse.diffusion.setup import Setup
-from manifuse.diffusion.tuning import TunedBridges, choose_bridges
+from manifuse.diffusion.tuning import choose_bridges
 from manifuse.evidence.score import Score
 from manifuse.kernels.columns import means_and_deviations
 from manifuse.run.method import JointDiffusion
@@ -18,24 +16,6 @@ from manifuse.tables.problem import Problem
 
 #: Rows squared times features up to which labels are worth a neighbour search that no bridge needs.
 MOST_WORK = 5e10
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedRun:
-    """A run that is ready to compute its columns.
-
-    Attributes
-    ----------
-    method : JointDiffusion
-    given : RunInputs
-        The inputs of the columns.
-    tuned : TunedBridges
-        The bridges, and what was measured to choose them.
-    """
-
-    method: JointDiffusion
-    given: RunInputs
-    tuned: TunedBridges
 
 
 def prepare(
@@ -46,7 +26,7 @@ def prepare(
     backend: Backend,
     groups: dict[int, str] | None = None,
     whole: Problem | None = None,
-) -> PreparedRun:
+) -> RunInputs:
     """Search neighbours, choose and build bridges, and measure what the pairs say of each reference.
 
     Parameters
@@ -72,11 +52,9 @@ def prepare(
     """
     setup = Setup(problem, method.diffusion, seed, backend, needs_own_graph(problem, score))
     demand_memory(setup, lessons=_lessons(problem, score), whole=whole)
-    tuned = choose_bridges(setup)
-    given = RunInputs(
+    return RunInputs(
         problem=problem,
-        bridges=tuned.bridges,
-        fidelity=tuned.fidelity,
+        tuned=choose_bridges(setup),
         taking_part={
             number: reference
             for number, reference in enumerate(problem.references)
@@ -84,11 +62,10 @@ def prepare(
         },
         score=score,
         groups=groups,
-        nearest=None if tuned.tables.main is None else tuned.tables.main.indices[:, 0],
         same_target=method.same_target,
         seed=seed,
+        is_sample=whole is not None,
     )
-    return PreparedRun(method, given, tuned)
 
 
 def needs_own_graph(problem: Problem, score: Score | None) -> bool:

@@ -34,6 +34,9 @@ from manifuse.tables.straightening import straightened_by
 from manifuse.tables.user_tables import FrameColumns, Labels
 from manifuse.tables.validity import all_alike, warn_of_lacking_classes
 
+#: Scores of which the largest is above this, and at most 100, may be percentages.
+PERCENTAGES = 50
+
 
 def refine(
     main: Any,
@@ -161,22 +164,28 @@ def _refine_observations(
     main = fitted.main if whole is None else straightened_by(main, fitted.main.straightening)
     groups = None if labels is None or measure is None else groups_of(labels, fitted.main, measure)
     with libraries_in_one_thread():
-        prepared = prepare(fitted, method, measure, seed, backend, groups, whole)
-        result = Refinement.of(method, seed, main, *conclude(prepared))
+        given = prepare(fitted, method, measure, seed, backend, groups, whole)
+        result = Refinement.of(method, seed, main, *conclude(method, given))
     if main.classes is None and not method.is_regression:
         _warn_of_range(result)
     return replace(result, provenance=Provenance.of(main, references, labels))
 
 
 def _warn_of_range(result: Refinement) -> None:
-    """Warn of scores that are in [0, 1] as probabilities are, if the refined ones are not."""
+    """Warn of scores that are in the range of probabilities or percentages, if the refined ones are not."""
     main = result.main
-    before, after = (bool(each.min() >= 0 and each.max() <= 1) for each in (main.came, main.in_scale(result.scores)))
+    most, remedy = 1, ""
+    if PERCENTAGES < main.came.max() <= 100:
+        most, remedy = 100, "divide them by 100 and "
+    before, after = (
+        bool(each.min() >= 0 and each.max() <= most) for each in (main.came, main.in_scale(result.refined.scores))
+    )
     if before and not after:
+        what = "probabilities" if most == 1 else "percentages"
         warn(
             "left_unit_range",
-            f"The scores of {main.name} are in [0, 1], and the refined ones are not; if yours are probabilities, "
-            'refine with scale="probability".',
+            f"The scores of {main.name} are in [0, {most}], and the refined ones are not; if yours are {what}, "
+            f'{remedy}refine with scale="probability".',
         )
 
 
@@ -203,7 +212,7 @@ def blocks_of_labels(main: Observations, labels: Labels, score: Score, method: J
     """Return labels in one fold, in the blocks that `refine` would hold out: groups, runs or regions."""
     problem, measure = fitted_part(Problem.of(main, (), needed=False), score, method, seed)
     assert measure is not None, "there are labels"
-    given = prepare(problem, method, measure, seed, Host(), groups_of(labels, problem.main, measure)).given
+    given = prepare(problem, method, measure, seed, Host(), groups_of(labels, problem.main, measure))
     blocks, held = blocks_of(given, measure, start(given)[1].fitted)
     return Folds(blocks, held, blocks).together()
 

@@ -1,10 +1,8 @@
 """Refinement: the result."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
 from html import escape
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -13,7 +11,6 @@ from manifuse.diffusion.joint import Step
 from manifuse.errors import InputError, ManifuseWarning, demand
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Accuracy, Gain
-from manifuse.evidence.holding_out import Held
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import many
@@ -30,6 +27,8 @@ from manifuse.tables.frame_reading import ClassColumns
 from manifuse.tables.observations import Observations
 from manifuse.tables.straightening import straightened_by
 from manifuse.tables.user_tables import FrameColumns
+from manifuse.words.finding import Finding
+from manifuse.words.findings import findings_of
 from manifuse.words.reasons import REASONS
 from manifuse.words.wording import summary_of, verdict_of
 
@@ -88,7 +87,7 @@ class Refinement(Saveable):
         evidence: Evidence,
         course: Course,
         fitted_model: FittedModel,
-    ) -> Refinement:
+    ) -> Self:
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
         refined = RefinedScores.unchanged(main)
         # Rows beside a sample of the same table need no comparison with it.
@@ -157,11 +156,6 @@ class Refinement(Saveable):
         return self.relevance.weights
 
     @property
-    def metric(self) -> FloatArray:
-        """Alignments of all predictors with each other, shape (m + 2, m + 2); see `Evidence`."""
-        return self.evidence.metric
-
-    @property
     def accuracy(self) -> Accuracy | None:
         """With labels: ``before`` and ``after``, on the labelled rows. Of classes, how often the class is right."""
         measured = self.evidence.measured
@@ -179,11 +173,6 @@ class Refinement(Saveable):
         return self.evidence.gain
 
     @property
-    def held(self) -> Held | None:
-        """How labels were held out; None without labels."""
-        return None if self.evidence.measured is None else self.evidence.measured.held
-
-    @property
     def worth(self) -> Gain | None:
         """What is lost without any reference; as `Relevance.worth`."""
         return self.evidence.worth
@@ -193,12 +182,22 @@ class Refinement(Saveable):
         """Every step of the f-diffusion; one entry, step 0, if nothing was diffused."""
         return self.course.history
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether it has only rows of a sample that was fitted, as a saved refinement of a large table does."""
+        return self.course.is_of_sample and len(self.main) == len(self.fitted_model.main)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What speaks for the refinement, then what speaks against it."""
+        return findings_of(self.evidence, self.refined, is_sample=self.is_sample)
+
     def to_record(self) -> dict[str, Any]:
         """Return what a file holds: all but the rows that were not fitted."""
         return {each.name: write(getattr(self, each.name)) for each in fields(self) if each.name not in NOT_SAVED}
 
     @classmethod
-    def from_record(cls, record: Any) -> Refinement:
+    def from_record(cls, record: Any) -> Self:
         """Read a saved refinement, whose predictions are a NumPy array; see `Saveable.from_record`."""
         values = read_fields(cls, record, omit=NOT_SAVED)
         provenance = values.pop("provenance")
@@ -283,7 +282,7 @@ class Refinement(Saveable):
 
     def summary(self) -> str:
         """Say in a few lines what was found: the verdict and why, what each reference is worth, and all together."""
-        return summary_of(self.evidence, self.refined, self.provenance.main_rows)
+        return summary_of(self.evidence, self.findings)
 
     def to_frame(self, library: Any = None) -> Any:
         """Return a data frame of the refined rows, with the columns of the file that ``manifuse refine`` writes.

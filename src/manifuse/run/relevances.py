@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.relevance import Relevance, RelevanceTable, Standing
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.run.preparation import PreparedRun
-from manifuse.tables.problem import Reference
+from manifuse.tables.problem import Problem, Reference
 
 
 def worths_of(
@@ -41,15 +40,13 @@ def worths_of(
 
 
 def relevance_of(
-    prepared: PreparedRun, found: RunOutputs, refined: RefinedScores, worths: Mapping[int, Gain]
+    given: RunInputs, ignored: Collection[str], found: RunOutputs, refined: RefinedScores, worths: Mapping[int, Gain]
 ) -> RelevanceTable:
-    """Put together what a run found out about every reference."""
-    problem, numbers = prepared.given.problem, list(prepared.given.taking_part)
-    entries = []
-    tuned = prepared.tuned
-    for number, (reference, (aligned, chance)) in enumerate(zip(problem.references, tuned.aligned, strict=True)):
+    """Put together what a run found out about every reference, some of which are ``ignored``."""
+    references, numbers, entries = given.problem.references, list(given.taking_part), []
+    for number, (reference, (aligned, chance)) in enumerate(zip(references, given.tuned.aligned, strict=True)):
         rows, weight, reached, fidelity = reference.main_rows, 0.0, 0.0, 1.0 if reference.is_coupled else None
-        standing = Standing.LEFT_OUT if reference.name in prepared.method.ignored else Standing.IDLE
+        standing = Standing.LEFT_OUT if reference.name in ignored else Standing.IDLE
         if number in numbers:
             column = numbers.index(number)
             weight, standing = float(found.agreement.pulls[column]), _standing(found, column)
@@ -92,9 +89,8 @@ def _standing(found: RunOutputs, column: int) -> Standing:
     return Standing.DIFFERS if found.agreement.differing[column] else Standing.NOT_FOLLOWED
 
 
-def metric_of(prepared: PreparedRun, refined: RefinedScores) -> FloatArray:
+def metric_of(problem: Problem, refined: RefinedScores) -> FloatArray:
     """Alignments of own scores, refined scores and references with each other, at the rows that both know."""
-    problem = prepared.given.problem
     ours = np.stack([each.reshape(len(each), -1) for each in (problem.main.scores, refined.scores)], axis=1)
     pairs = np.full((len(ours), len(problem.references), ours.shape[2]), np.nan)
     for column, reference in enumerate(problem.references):

@@ -221,8 +221,8 @@ def demand_one_order(what: str, *parts: Any) -> None:
             )
 
 
-def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str, whole: int = 0) -> IndexArray:
-    """Return the places of ids among the ``keys`` of a table, which has ``whole`` rows if only some were fitted.
+def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str, is_sample: bool = False) -> IndexArray:
+    """Return the places of ids among the ``keys`` of a table, which may be a sample of the rows that came.
 
     Raises
     ------
@@ -232,8 +232,8 @@ def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str, whole: int = 0) -> I
     asked = to_text(ids, what="The list of ids")
     rows, known = locate(asked, keys)
     if not known.all():
-        sampled = f" among the {len(keys):,} of its {whole:,} rows that were fitted" if whole > len(keys) else ""
-        remedy = "these, or the row as `later` of `explain`" if sampled else "its rows"
+        sampled = f" among the {len(keys):,} rows that were fitted" if is_sample else ""
+        remedy = "these, or the row as `later` of `explain`" if is_sample else "its rows"
         raise InputError(f"{name} has no row with the id {str(asked[~known][0])!r}{sampled}; give ids of {remedy}.")
     return rows
 

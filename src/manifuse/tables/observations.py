@@ -17,7 +17,7 @@ from manifuse.tables.containers import demand_one_order, device_of, to_floats, t
 from manifuse.tables.feature_names import names_of
 from manifuse.tables.frame_reading import ClassColumns, observe_frame
 from manifuse.tables.origin import Origin
-from manifuse.tables.scales import Scale, checked_scale, from_points, points_of, with_sums_of_one
+from manifuse.tables.scales import Scale, checked, checked_scale, from_points, points_of
 from manifuse.tables.straightening import Straightening, straightened_by
 from manifuse.tables.table_columns import TableColumns
 from manifuse.tables.validity import demand_table_name, valid_rows
@@ -127,11 +127,9 @@ class Observations(Saveable):
         self.name = name
         self.scale: Scale = scale
         self.classes = None if classes is None else Classes.of(classes, scores.shape[1], name=name)
-        self.came: FloatArray = scores[kept]
+        self.came: FloatArray = checked(scores[kept], scale, self.classes, kept, name=name)
         self.straightening: Straightening | None = None
-        self.scores: FloatArray = points_of(self.came, scale, self.classes, kept, name=name)
-        if self.classes is not None and scale == "probability":
-            self.came = with_sums_of_one(self.came)
+        self.scores: FloatArray = points_of(self.came, scale, self.classes)
         self.table: FloatArray | None = table if table is None or whole else table[kept]
         self.keys: NDArray[np.str_] = keys[kept]
         self.rows: IndexArray = kept

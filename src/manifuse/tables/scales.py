@@ -52,8 +52,8 @@ def checked_scale(scale: Any, *, has_classes: bool) -> Scale:
     return cast(Scale, scale)
 
 
-def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: IndexArray, *, name: str) -> FloatArray:
-    """Bring predictions into the form in which they are refined.
+def checked(came: FloatArray, scale: Scale, classes: Classes | None, rows: IndexArray, *, name: str) -> FloatArray:
+    """Check predictions; rows of probabilities that were rounded are divided by their sums.
 
     Parameters
     ----------
@@ -66,19 +66,13 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
     name : str
         Of the table, for messages.
 
-    Returns
-    -------
-    (n,) or (n, k - 1) array
-        Scores or log-odds, or log-ratios of classes. Probabilities are drawn to equal ones first, so that the
-        logarithms of 0 and 1 are finite.
-
     Raises
     ------
     InputError
         If probabilities are outside of [0, 1], or those of a row do not sum to 1.
     """
     if scale != "probability":
-        return came if classes is None else classes.log_ratios(came)
+        return came
     outside = np.atleast_2d(((came < -BEYOND) | (came > 1 + BEYOND)).T).any(axis=0)
     if outside.any():
         what, remedy = "scores", "correct them or, if they are no probabilities, refine without `scale='probability'`"
@@ -92,9 +86,8 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
             )
         where = name_rows(rows[outside].tolist())
         raise InputError(f"{name} came as probabilities, but has {what} outside of [0, 1] in {where}; {remedy}.")
-    came = np.clip(came, 0.0, 1.0)
     if classes is None:
-        return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
+        return came
     sums = _sums_of(came)
     are_short = np.array_equal(came, np.round(came, DIGITS))
     most_off = len(classes) * 10.0**-DIGITS / 2.0 + BEYOND if are_short else ROUNDED
@@ -105,14 +98,26 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None, rows: Ind
             f"(first: {sums[wrong][0]:.4g}); give the columns of all classes and no others, divide each row by its "
             'sum or, if they are decision values, refine with scale="logits".'
         )
-    return classes.log_ratios(np.log((1.0 - CLASS_MARGIN) * came / sums[:, None] + CLASS_MARGIN / len(classes)))
-
-
-def with_sums_of_one(came: FloatArray) -> FloatArray:
-    """Divide rows of probabilities (n, k) that were rounded by their sums; others stay as they came."""
-    sums = _sums_of(came)
     rounded = np.abs(sums - 1.0) > BEYOND
     return came / np.where(rounded, sums, 1.0)[:, None] if rounded.any() else came
+
+
+def points_of(came: FloatArray, scale: Scale, classes: Classes | None) -> FloatArray:
+    """Bring `checked` predictions into the form in which they are refined.
+
+    Returns
+    -------
+    (n,) or (n, k - 1) array
+        Scores or log-odds, or log-ratios of classes. Probabilities are drawn to equal ones first, so that the
+        logarithms of 0 and 1 are finite.
+    """
+    if scale != "probability":
+        return came if classes is None else classes.log_ratios(came)
+    came = np.clip(came, 0.0, 1.0)
+    if classes is None:
+        return np.asarray(logit(0.5 + (1.0 - MARGIN) * (came - 0.5)))
+    sums = _sums_of(came)[:, None]
+    return classes.log_ratios(np.log((1.0 - CLASS_MARGIN) * came / sums + CLASS_MARGIN / len(classes)))
 
 
 def _sums_of(rows: FloatArray) -> FloatArray:

@@ -29,7 +29,7 @@ OF_REVERSED = (
 FEW_COMMON_ROWS = 30
 
 
-def findings_of(evidence: Evidence, refined: RefinedScores, whole: int = 0) -> list[Finding]:
+def findings_of(evidence: Evidence, refined: RefinedScores, *, is_sample: bool = False) -> tuple[Finding, ...]:
     """Say what speaks for a refinement, then what speaks against it.
 
     Parameters
@@ -37,8 +37,8 @@ def findings_of(evidence: Evidence, refined: RefinedScores, whole: int = 0) -> l
     evidence : Evidence
     refined : RefinedScores
         The scores that came of it.
-    whole : int
-        Rows of the main table. If they are more, only some of them were fitted.
+    is_sample : bool
+        Whether they are of a sample of the main rows.
     """
     found = [
         *of_labels(evidence),
@@ -47,8 +47,8 @@ def findings_of(evidence: Evidence, refined: RefinedScores, whole: int = 0) -> l
         *_of_worth(evidence),
         *_of_references(evidence),
     ]
-    found += _of_rows(evidence, refined, whole) if evidence.verdict.accepted else []
-    return sorted(found, key=lambda finding: not finding.speaks_for)
+    found += _of_rows(evidence, refined, "fitted row" if is_sample else "row") if evidence.verdict.accepted else []
+    return tuple(sorted(found, key=lambda finding: not finding.speaks_for))
 
 
 def _of_answers(evidence: Evidence) -> Iterator[Finding]:
@@ -174,8 +174,11 @@ def _is_harm(worth: Gain) -> bool:
     return worth.is_clear_loss and (worth.measure == "rmse" or worth.value <= -LEAST_HARM)
 
 
-def _of_rows(evidence: Evidence, refined: RefinedScores, whole: int) -> Iterator[Finding]:
-    """Which rows moved without an explanation; how many have evidence, if a reference took part."""
+def _of_rows(evidence: Evidence, refined: RefinedScores, row: str) -> Iterator[Finding]:
+    """Which rows moved without an explanation; how many have evidence, if a reference took part.
+
+    A sentence calls one of them a ``row``.
+    """
     if evidence.unexplained:
         count = len(evidence.unexplained)
         rows, names = many(count, "common row"), named(evidence.unexplained)
@@ -184,7 +187,7 @@ def _of_rows(evidence: Evidence, refined: RefinedScores, whole: int) -> Iterator
         yield Finding("unexplained", False, f"{said}: {names}. {advice}.", "labels")
     if not evidence.relevance.weights.any():
         return
-    little, row = refined.little_support, "fitted row" if whole > len(refined.scores) else "row"
+    little = refined.little_support
     if not little:
         yield Finding("support", True, f"Every {row} has some evidence from the references behind it.")
         return

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from textwrap import fill as fill_lines
 
-from manifuse.columns.refined_scores import RefinedScores
 from manifuse.evidence.agreement import FEWEST_REFERENCES, LEAST_LOADING
 from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import WIDTH, as_text, many
-from manifuse.words.finding import named
-from manifuse.words.findings import findings_of
+from manifuse.words.finding import Finding, named
 from manifuse.words.label_findings import change_of, too_few
 from manifuse.words.reasons import REASONS
 
@@ -54,7 +53,7 @@ SUPPORT = "0: the references say nothing of it; 1: they know it"
 SAID = ("no labels", "gain", "answer")
 
 
-def summary_of(evidence: Evidence, refined: RefinedScores, whole: int) -> str:
+def summary_of(evidence: Evidence, findings: Iterable[Finding]) -> str:
     """Say the verdict, why, what the references answered, what each is worth, and what speaks for and against it."""
     lines = [verdict_of(evidence), f"Why: {REASONS[evidence.verdict.reason]}"]
     if evidence.measured is None:
@@ -65,7 +64,7 @@ def summary_of(evidence: Evidence, refined: RefinedScores, whole: int) -> str:
         lines += ["", as_text(evidence.relevance.grid), f"{evidence.relevance.said_of_worth()};", *COLUMNS]
         left_out = named(entry.name for entry in evidence.relevance if entry.standing is Standing.LEFT_OUT)
         lines += [f"Left out, as `ignored` says: {left_out}."] if left_out else []
-    found = [finding for finding in findings_of(evidence, refined, whole) if finding.code not in SAID]
+    found = [finding for finding in findings if finding.code not in SAID]
     for heading, speaks_for in (("What speaks for the refinement:", True), ("What speaks against it:", False)):
         said = [f"- {finding.sentence}" for finding in found if finding.speaks_for is speaks_for]
         lines += ["", heading, *said] if said else []
