@@ -76,7 +76,9 @@ def test_rounded_probabilities_are_the_same_after_loading(tmp_path):
     mf.save(result, tmp_path / "model.npz")
     again = mf.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(again.main.scores, result.main.scores)
-    new = mf.Observations(main.came.round(2), main.table + 0.1, ids=range(9000, 9000 + len(main)), classes=main.classes.names)
+    new = mf.Observations(
+        main.came.round(2), main.table + 0.1, ids=range(9000, 9000 + len(main)), classes=main.classes.names
+    )
     np.testing.assert_array_equal(again.apply(new), result.apply(new))
 
 

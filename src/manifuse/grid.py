@@ -19,8 +19,11 @@ ABSENT = "—"
 #: Rows and columns of a large table that a notebook shows.
 SHOWN = 5
 
-#: The width of printed tables, in characters.
-WIDTH = 80
+#: The width of printed tables, in characters, and that of those that cannot be as narrow.
+WIDTH, MOST_CHARACTERS = 80, 10_000
+
+#: Longer texts may break, and longer words in the first column.
+BROKEN, NAME = 16, 16
 
 
 class StrongText(str):
@@ -72,17 +75,23 @@ class Grid:
 
 
 def as_text(grid: Grid, *, width: int = WIDTH) -> str:
-    """Return a table as lines of plain text, at most ``width`` wide.
+    """Return a table as lines of plain text, at most ``width`` wide if no cell has to be cut for that.
 
-    Only names in the first column break, and names of columns at their last underscore.
+    Texts in the first column and long texts in others break between words, names of columns at their last underscore,
+    and longer words in the first column anywhere.
     """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column(Text(grid.head[0]), overflow="fold", min_width=len(grid.head[0]))
-    for name in grid.head[1:]:
-        table.add_column(_broken(name), justify="right", no_wrap=True)
+    for place, name in enumerate(grid.head[1:], 1):
+        is_short = all(len(texts[place]) <= BROKEN for texts in grid.body + grid.foot)
+        table.add_column(_broken(name), justify="right", no_wrap=is_short)
     _fill(table, grid)
     file = io.StringIO()
-    Console(file=file, width=width, color_system=None).print(table)
+    console = Console(file=file, width=MOST_CHARACTERS, color_system=None)
+    words = " ".join(texts[0] for texts in grid.body + grid.foot).split()
+    beyond = max(0, max(map(len, words), default=0) - NAME)
+    console.width = max(width, console.measure(table).minimum - beyond)
+    console.print(table)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 

@@ -287,10 +287,23 @@ CASES = {
         [],
         "without the % sign",
     ),
-    "semicolons and decimal commas": (
-        {"main.csv": text(PLAIN.replace(",", ";").replace(".", ","))},
+    "semicolons, and commas between thousands or before decimals": (
+        {
+            "main.csv": lambda path: MAIN.with_columns(
+                pl.format("{},{}", pl.int_range(1, 61), pl.int_range(100, 160)).alias("x1")
+            ).write_csv(path, separator=";")
+        },
         [],
-        "numbers have a decimal point, and nothing between thousands",
+        "holds '1,100' where numbers were expected; correct it (numbers have a decimal point, and nothing between",
+    ),
+    "decimal commas and decimal points": (
+        {
+            "main.csv": lambda path: MAIN.with_columns(
+                pl.col("score").cast(pl.String).str.replace(".", ",", literal=True)
+            ).write_csv(path, separator=";")
+        },
+        [],
+        "but points in numbers of 'x0'; write all numbers alike, and nothing between thousands.",
     ),
     "carriage returns alone": ({"main.csv": binary(PLAIN.replace("\n", "\r").encode())}, [], "carriage return alone"),
     "a quote that is not closed": ({"main.csv": text(PLAIN.replace("\nm1,", '\n"m1,'))}, [], "cannot be read as csv"),
@@ -629,6 +642,7 @@ ACCEPTED = {
     ),
     "a byte order mark": ({"main.csv": binary(b"\xef\xbb\xbf" + PLAIN.encode())}, [], ""),
     "semicolons": ({"main.csv": text(PLAIN.replace(",", ";"))}, [], ""),
+    "semicolons and decimal commas": ({"main.csv": text(PLAIN.replace(",", ";").replace(".", ","))}, [], ""),
     "row numbers without a name": (
         {"main.csv": frame(MAIN.with_row_index("").select(*MAIN.columns[:2], "", *MAIN.columns[2:]))},
         [],

@@ -119,3 +119,32 @@ def test_numbers_that_stand_for_an_unknown_truth_are_told_of(rng, grades, number
         mf.refine(main, [], mf.RankLabels(range(60), labels), rng=0)
     said = [str(each.message) for each in caught if each.message.code in ("unknown_in_labels", "far_values")]
     assert [told in each for each in said] == [True] if told else said == []
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("said", [lambda truth: truth, lambda truth: np.exp(-truth)], ids=["same", "reversed"])
+def test_a_reference_that_is_made_of_the_labels_is_named(rng, said):
+    truth, features = rng.standard_normal(80), rng.standard_normal((80, 2))
+    main = mf.Observations(truth + rng.standard_normal(80), features, ids=range(80), name="ours")
+    copied = mf.Observations(said(truth[:50]), ids=range(50), name="theirs")
+    good = mf.Observations(truth + 0.01 * rng.standard_normal(80), ids=range(80), name="good")
+    with pytest.warns(mf.ManifuseWarning, match="theirs says the label of all 50 labelled rows that it k") as caught:
+        mf.refine(main, [good, copied], mf.RankLabels(range(60), truth[:60]), rng=0)
+    assert [each.message.code for each in caught if "says the label" in str(each.message)] == ["truth_in_reference"]
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_a_classifier_that_is_made_of_the_labels_is_named(rng, wrong):
+    truth, names = rng.integers(0, 3, 90), np.array(["low", "middle", "high"])
+    near = np.exp(2.0 * np.eye(3)[truth] + rng.standard_normal((90, 3)))
+    main = mf.Observations(
+        near / near.sum(axis=1)[:, None], rng.standard_normal((90, 2)), ids=range(90), name="ours", classes=names
+    )
+    said = truth.copy()
+    said[:wrong] = (said[:wrong] + 1) % 3
+    theirs = mf.Observations(np.eye(3)[said], ids=range(90), name="theirs", classes=names)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.refine(main, [theirs], mf.ClassLabels(range(40), names[truth[:40]]), rng=0)
+    assert ("truth_in_reference" in [each.message.code for each in caught]) is (wrong == 0)

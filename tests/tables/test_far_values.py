@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import manifuse as mf
-from manifuse.tables.far_values import _far_from_rest, _with_a_far_value, warn_of_far, warn_of_far_features
+from manifuse.tables.far_values import (
+    _are_thousands,
+    _far_from_rest,
+    _with_a_far_value,
+    warn_of_far,
+    warn_of_far_features,
+)
 
 
 def said_of(values):
@@ -88,3 +94,36 @@ def test_numbers_within_the_range_of_others_stand_for_themselves(rng):
     assert said_of(np.where(np.arange(200) % 7, 0.0, 99.0)) == []  # two grades
     assert said_of(np.append(rng.uniform(900.0, 950.0, 99), 999.0)) == []  # one row
     assert said_of(np.repeat([1.0, 60.0, 99.0], 20)) == []
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_dots_between_thousands_are_named_in_scores_labels_and_features(rng, dtype):
+    amounts = np.exp(rng.normal(7.0, 0.8, 80)).round()
+    amounts[:3] = 120, 340, 999
+    read = np.where(amounts < 1000, amounts, amounts / 1000)
+    features = np.column_stack([rng.standard_normal(80), read]).astype(dtype)
+    main = mf.Observations(read, features, ids=range(80), name="ours", feature_names=["age", "cost"])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mf.refine(main, [], mf.RankLabels(range(60), read[:60] + 0.0), rng=0)
+    said = sorted(str(each.message) for each in caught if each.message.code == "thousands")
+    assert [each.split(",")[0] for each in said] == [
+        "In column 'cost' of the features of ours",
+        "Of the labels",
+        "Of the scores of ours",
+    ]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        lambda rng: rng.normal(37.0, 1.0, 80).round(1),
+        lambda rng: rng.uniform(0.5, 3.0, 80).round(3),
+        lambda rng: np.r_[np.zeros(40), rng.uniform(1.0, 3.0, 40).round(3)],
+        lambda rng: rng.uniform(1.0, 900.0, 80).round(2),
+        lambda rng: rng.poisson(200, 80),
+    ],
+    ids=["temperatures", "three digits", "mostly zero", "prices", "counts"],
+)
+def test_other_numbers_have_no_dots_between_thousands(rng, values):
+    assert not _are_thousands(values(rng).astype(float)[:, np.newaxis])[0]

@@ -153,7 +153,8 @@ def ask(
         answer=answer,
         full_pulls=pulls if followed else np.zeros(count),
         differing=differing,
-        loadings=OneFactor.of(among).loadings[copies],
+        # An estimate may be beyond what a correlation can be.
+        loadings=np.clip(OneFactor.of(among).loadings, -1.0, 1.0)[copies],
         gain=float(gains[-1]),
         standard_error=float(errors[-1]),
         worths=gains[:-1],

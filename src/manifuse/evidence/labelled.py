@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ NAMED = 3
 #: Beside 0 and 1, such a label may stand for an unknown truth.
 UNKNOWN = {-1.0, *(float(sign * each) for each in (9, *MISSING) for sign in (1, -1))}
 
-#: A feature that says all labels of so many rows, of which so many have not the commonest label, may be the truth.
+#: What says all labels of so many rows, of which so many have not the commonest label, may be made of the truth.
 SAID, OTHERS_SAID = 20, 3
 
 #: Labels that correlate more with own scores are copies of these, rounded perhaps. No predictor is so good.
@@ -128,14 +129,11 @@ def demand_teachable(score: Score, main: Observations, references: Sequence[Obse
         )
 
 
-def warn_of_truth(score: Score, main: Observations) -> None:
-    """Warn of labels that are own scores, and of a feature that says all labels or orders labelled rows as they do."""
-    if not isinstance(score, GradedRanking | SquaredError | LogLoss) or len(score.rows) < SAID:
+def warn_of_truth(score: Score, main: Observations, references: Sequence[Observations]) -> None:
+    """Warn of labels that are own scores, and of features and references that say all labels, or their order."""
+    if not isinstance(score, GradedRanking | SquaredError | LogLoss):
         return
-    truth = np.asarray(score.truth)
-    if len(truth) - np.unique(truth, return_counts=True)[1].max() < OTHERS_SAID:
-        return
-    ranks = [rankdata(each) for each in (truth, -truth)]
+    truth, is_named = np.asarray(score.truth), isinstance(score, LogLoss)
     own, several = main.scores[score.rows], main.classes is None and len(np.unique(truth)) >= SAID
     if several and abs(alignment(own, truth.astype(np.float64))) > COPIED:
         warn(
@@ -143,23 +141,41 @@ def warn_of_truth(score: Score, main: Observations) -> None:
             f"The {len(truth):,} labels are the scores of {main.name} but for their units; check that they are the "
             "truth.",
         )
-    if main.table is None:
-        return
-    values = main.table[score.rows]
-    named = len(np.unique(truth)) if isinstance(score, LogLoss) else None
-    for place, feature in enumerate(values.T):
-        said = rankdata(feature)
-        if named is None:
-            is_truth = any(np.array_equal(said, each) for each in ranks)
-        else:
-            is_truth = len(np.unique(feature)) == named == len(np.unique(np.column_stack([said, truth]), axis=0))
-        if is_truth:
+    orders, features = _orders_of(truth, is_named=is_named), () if main.table is None else main.table[score.rows].T
+    for place, feature in enumerate(features):
+        if _say(feature, orders, is_named=is_named):
             which = str(place) if main.feature_names is None else repr(main.feature_names[place])
             warn(
                 "truth_in_features",
                 f"The feature {which} of {main.name} says the label of all {len(truth):,} labelled rows; if it is not "
                 "known before the truth is, leave it out (`drop`).",
             )
+    for reference in references:
+        places, known = locate(main.keys[score.rows], reference.keys)
+        if _say(reference.scores[places[known]], _orders_of(truth[known], is_named=is_named), is_named=is_named):
+            warn(
+                "truth_in_reference",
+                f"{reference.name} says the label of all {known.sum():,} labelled rows that it knows, so labels "
+                "cannot show what it is worth elsewhere; if it is made of the labels, leave it out.",
+            )
+
+
+def _orders_of(truth: NDArray[Any], *, is_named: bool) -> list[FloatArray]:
+    """Ranks of the truth (l,), upwards and downwards, or its classes; nothing if too few could agree."""
+    if len(truth) < SAID or len(truth) - np.unique(truth, return_counts=True)[1].max() < OTHERS_SAID:
+        return []
+    return [truth.astype(np.float64)] if is_named else [rankdata(truth), rankdata(-truth)]
+
+
+def _say(values: FloatArray, orders: Sequence[FloatArray], *, is_named: bool) -> bool:
+    """Whether values (l,) or (l, c) have one of these orders or, if the truth names classes, say which class it is."""
+    if not orders:
+        return False
+    if not is_named:
+        return values.ndim == 1 and any(np.array_equal(rankdata(values), order) for order in orders)
+    columns = values.reshape(len(values), -1)
+    said, named, both = (len(np.unique(each, axis=0)) for each in (columns, orders[0], np.c_[columns, orders[0]]))
+    return said == named == both
 
 
 def _warn_of_strange(grades: FloatArray, keys: NDArray[np.str_], *, regression: bool) -> None:

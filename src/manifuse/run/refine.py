@@ -153,7 +153,7 @@ def _refine_observations(
     measure = None if labels is None else score_of(labels, main, regression=method.is_regression)
     if measure is not None:
         demand_teachable(measure, main, references)
-        warn_of_truth(measure, main)
+        warn_of_truth(measure, main, references)
     if backend is None:
         backend = Host() if main.device is None else Torch(main.device)
     demand(Backend, backend)

@@ -17,6 +17,7 @@ from manifuse.errors import InputError
 from manifuse.grid import many
 from manifuse.tables.column_file import ENTRY, ColumnFile, open_by_column, open_folder
 from manifuse.tables.column_names import AS_USUAL, ColumnNames, warn_of_unused
+from manifuse.tables.decimal_commas import with_decimal_points
 from manifuse.tables.id_checks import demand_exact
 from manifuse.tables.paths import demand_file
 from manifuse.tables.reading import demand_memory, reading
@@ -95,6 +96,8 @@ def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> C
         frame = _without_blank_end(frame)
         _demand_exact_ids(path, frame, [name for name, ours in header.items() if ours in columns.text])
     ours = columns.ours(path, frame.columns)
+    if form == "csv" and separator != ",":
+        frame = with_decimal_points(path, frame, [name for name in ours if ours[name] not in columns.text])
     found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
     types, theirs = {name: each.dtype for name, each in found.items()}, {ours[name]: name for name in ours}
     dropped = [name for name in frame.columns if name not in ours]
