@@ -125,6 +125,17 @@ def test_repr_names_what_was_set(case):
     assert "rounds=2" in repr(mf.PredictorCombiner(method=mf.JointDiffusion(diffusion=mf.Algorithm1(rounds=2))))
 
 
+def test_messages_of_scikit_learn_show_no_values_of_tables():
+    frame = pd.DataFrame({"id": ["secret 1", "secret 2"], "score": [0.123, 0.456]})
+    combiner = mf.PredictorCombiner([frame], random_state=0, pair_rows=frame)
+    with pytest.raises(ValueError, match="Invalid parameter 'target'") as refused:
+        combiner.set_params(target=1)
+    for said in (str(refused.value), repr(combiner)):
+        assert "DataFrame of 2 rows" in said
+        assert "secret" not in said
+    assert combiner.references[0] is frame
+
+
 @pytest.mark.parametrize(
     "call",
     [

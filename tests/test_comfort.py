@@ -15,6 +15,7 @@ from scipy.stats import spearmanr
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.gain import Gain
+from manifuse.evidence.one_factor import OneFactor
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.evidence.verdict import Verdict
@@ -99,11 +100,11 @@ def test_common_rows_that_are_not_like_all_rows_are_named(chosen):
 def test_what_is_clear_is_not_called_chance(taught, value, chance):
     changed = with_evidence(taught, gain=Gain(value, 0.01, 60, "accuracy"))
     (said,) = (each for each in findings_of(changed.evidence, changed.refined) if each.code == "gain")
-    assert ("That could be chance" in said.sentence) is chance
+    assert ("could be chance" in said.sentence) is chance
     measured = replace(changed.evidence.measured, at_pairs=changed.gain)
     evidence = replace(changed.evidence, measured=measured)
     (said,) = (each for each in findings_of(evidence, changed.refined) if each.code == "pairs")
-    assert ("That could be chance" in said.sentence) is chance
+    assert ("could be chance" in said.sentence) is chance
 
 
 @pytest.mark.parametrize("left, share", [(1.0, None), (0.997, None), (0.42, "42%")])
@@ -112,7 +113,7 @@ def test_references_are_said_to_count_less_where_they_do(taught, left, share):
     agreement = replace(taught.evidence.agreement, left=left)
     evidence = replace(taught.evidence, measured=measured, agreement=agreement)
     (said,) = (each for each in findings_of(evidence, taught.refined) if each.code == "pairs")
-    assert ("So the references count" in said.sentence) is (share is not None)
+    assert ("so the references count" in said.sentence) is (share is not None)
     assert share is None or f"count {share} of what" in said.sentence
 
 
@@ -504,3 +505,47 @@ def test_a_regression_of_large_values_is_told_in_whole_numbers(case):
     ):
         assert not re.search(r"\de\+\d", text)
     assert re.search(r"error goes from \d+,\d{3} to \d+,\d{3}", " ".join(result.summary().split()))
+
+
+def test_no_cell_of_a_printed_table_is_cut():
+    names = ("Diabetes mellitus of type 2 (64%)", "a_reference_of_one_word_that_is_long")
+    grid = Grid(
+        ("row", "id", *(f"column_{number}" for number in range(6))),
+        (("this row", "patient 102", *[names[0]] * 6), (f"pair, {names[1]}", "patient 3", *["—"] * 6)),
+    )
+    text = as_text(grid)
+    assert "…" not in text
+    shown = "".join(text.split())
+    assert shown.count("patient102") == shown.count("patient3") == 1
+    for word in ("Diabetes", "mellitus", "(64%)"):
+        assert text.count(word) == 6
+    plain = Grid(("name", "worth"), ((names[1], "+0.3 ± 0.1"),))
+    assert max(map(len, as_text(plain).splitlines())) <= WIDTH
+
+
+def test_a_loading_is_shown_as_the_correlation_that_it_is():
+    """An estimate from few pairs can be beyond 1."""
+    correlated = np.array([[1.0, 0.9, 0.9], [0.9, 1.0, 0.72], [0.9, 0.72, 1.0]])
+    assert OneFactor.of(correlated).loadings.max() > 1.0
+    rng = np.random.default_rng(5)
+    truth = rng.standard_normal(120)
+    main = mf.Observations(truth, rng.standard_normal((120, 2)), ids=range(120), name="ours")
+    others = [
+        mf.Observations(truth + 0.5 * rng.standard_normal(120), ids=range(120), name=name) for name in ("A", "B", "C")
+    ]
+    loadings = mf.refine(main, others, rng=0).evidence.agreement.loadings
+    assert loadings.max() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [({"reference": []}, "did you mean 'references'"), ({"same_targets": True}, "did you mean 'same_target'")],
+)
+def test_a_misspelt_argument_is_told_what_it_may_have_meant(case, given, meant):
+    with pytest.raises(mf.InputError, match=meant):
+        mf.refine(case.main, case.references, **given)
+
+
+def test_a_row_to_explain_is_one_id(case, taught):
+    with pytest.raises(mf.InputError, match="Series came for the row to explain, but one id was expected"):
+        mf.explain(taught, pd.Series(["m1", "m2"]))

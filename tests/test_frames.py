@@ -77,7 +77,7 @@ def test_columns_that_the_fit_left_out_are_not_told_of_in_later_frames(case, how
 def test_rows_that_were_fitted_with_other_scores_are_noticed(case, result):
     frame = frame_of(case, prefix="")
     frame.loc[[3, 5], "risk"] += 0.1 * frame["risk"].std()
-    says = r"Rows of the frame were fitted with other scores or features \(2 of them\)"
+    says = r"Rows of the frame were fitted with other scores or features \(2, the first is "
     with pytest.warns(mf.ManifuseWarning, match=says):
         refined = result.apply(frame, id="name", score="risk")
     assert np.flatnonzero(refined["score"] != result.predictions).tolist() == [3, 5]
@@ -88,7 +88,7 @@ def test_rows_that_were_fitted_with_other_features_are_noticed(case, result):
     frame.loc[[3, 5, 7], "x2"] += 1.0
     # In single precision all are as they were.
     frame = frame.astype({f"x{number}": np.float32 for number in range(6)})
-    says = r"Rows of the frame were fitted with other scores or features \(3 of them\)"
+    says = r"Rows of the frame were fitted with other scores or features \(3, the first is "
     with pytest.warns(mf.ManifuseWarning, match=says):
         refined = result.apply(frame[["x3", "risk", "x0", "x1", "x2", "x5", "x4", "name"]], id="name", score="risk")
     assert np.flatnonzero(refined["score"] != result.predictions).tolist() == [3, 5, 7]

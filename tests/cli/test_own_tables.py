@@ -552,7 +552,10 @@ def test_of_two_named_columns_of_the_labels_one_can_be_left_out(folder, monkeypa
     assert run(monkeypatch, *wide, "--drop", "pat", "--out", "out.csv") == 0
 
 
-@pytest.mark.parametrize("text, says", [("1.5", "convert it to numbers"), ("yes", "such as 1 where it is 'yes'")])
+@pytest.mark.parametrize(
+    "text, says",
+    [("1.5", "convert it to numbers"), ("yes", "the larger one for what means more, such as 1 for yes and 0 for no")],
+)
 def test_truth_as_text_is_refused_with_what_to_do(folder, text, says):
     labels = pl.read_csv("known.csv").with_columns(label=pl.lit(text))
     with pytest.raises(mf.InputError, match=says):

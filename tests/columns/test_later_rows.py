@@ -241,7 +241,7 @@ def test_a_fitted_row_that_comes_again_with_another_score_is_refined_as_a_later_
     scores, features = case.main.scores[rows] + 1.0, case.main.table[rows]
     again = mf.Observations(scores, features, ids=case.main.keys[rows])
     other_ids = mf.Observations(scores, features, ids=[f"new {row}" for row in rows])
-    with pytest.warns(mf.ManifuseWarning, match=r"\(6 of them\); they are refined anew"):
+    with pytest.warns(mf.ManifuseWarning, match=r"\(6, the first is 'm0'\); they are refined anew"):
         found = result.apply(again)
     np.testing.assert_array_equal(found, result.apply(other_ids))
     assert not np.isclose(found, result.scores[rows]).any()

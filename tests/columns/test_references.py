@@ -12,7 +12,7 @@ from manifuse.tables.problem import Problem
 
 def order_of(main, references, **method):
     problem, method = Problem.of(main, references), mf.JointDiffusion(**method)
-    return refine_columns(prepare(problem, method, None, 0, mf.Host()).given)
+    return refine_columns(prepare(problem, method, None, 0, mf.Host()))
 
 
 def bare(main, reference):

@@ -29,7 +29,7 @@ def test_a_graph_is_diffused_over_if_it_carries_a_reference_and_pairs_are_many(c
 
     def judge(given, known, agreement, expected):
         # Lessons as bad as bridges, and smoothed scores that are certainly better.
-        given = replace(given, fidelity=np.array(carried))
+        given = replace(given, tuned=replace(given.tuned, fidelity=np.array(carried)))
         monkeypatch.setattr(run_order, "MOST_LOST", 10.0)
         monkeypatch.setattr(run_order, "LEAST_SMOOTHED", -10.0)
         asked.append(worth(given, known, agreement, expected))

@@ -136,7 +136,7 @@ def test_labels_that_are_equal_within_each_group_are_compared_between_groups_or_
     assert not result.gain.is_of_few or not result.accepted
     assert result.gain.rows == (0 if groups == 2 else 60)
     said = " ".join(result.summary().split())
-    few = "Labels that are few, or that differ in at most one of the groups that are held out together,"
+    few = "The labels (or the groups in which they differ)"
     nothing = f"stay as they were. {few} are too few to measure a gain."
     assert (nothing in said) is (groups == 2)
     followed = mf.refine(case.main, case.references, labels, rng=0)

@@ -65,7 +65,7 @@ def test_neighbours_and_references_are_told_by_their_classes(runs):
         there = [reference.keys.tolist().index(key) for key in main.keys[near]]
         lines = [line[-1] for line in why.rows.body if line[0] == f"pair, {reference.name}"]
         assert lines == [called(reference, reference.came, each) for each in there]
-        said = f"“{reference.name}” calls the nearest 3 rows that both know {counted(reference, there)}, where"
+        said = f"“{reference.name}” says of the nearest 3 rows that both know: {counted(reference, there)}, where"
         assert said in " ".join(why.sentences)
     labelled = [line for line in why.rows.body if line[0] == "labelled"]
     assert [line[-1] for line in labelled] == [known.names[known.keys.tolist().index(line[1])] for line in labelled]
@@ -77,7 +77,7 @@ def test_a_reference_says_of_rows_that_it_knows_what_its_table_says(runs):
     there = others[0].keys.tolist().index(main.keys[row])
     said = called(others[0], others[0].came, there)
     why = mf.explain(result, main.keys[row], others)
-    assert f"“theirs 0” knows this row itself, and calls it {said}." in why.sentences
+    assert f"“theirs 0” knows this row itself, and says of it: {said}." in why.sentences
     assert ReferenceOpinion.of(result, others[0]).cell(row) == said
 
 
@@ -103,11 +103,11 @@ def test_scores_among_classes_and_classes_among_scores_are_told_as_what_they_are
     result = mf.refine(main, [score, others[1]], method=mf.JointDiffusion(same_target=True), rng=0)
     why = " ".join(mf.explain(result, main.keys[150], [score, others[1]]).sentences)
     assert "“score” puts the nearest 3 rows that both know at" in why
-    assert "“theirs 1” calls the nearest 3 rows that both know" in why
+    assert "“theirs 1” says of the nearest 3 rows that both know" in why
     ours = mf.Observations(main.scores[:, 0] + 0.0, main.table, ids=main.keys, name="ours")
     result = mf.refine(ours, others, rng=0)
     why = " ".join(mf.explain(result, main.keys[150], others).sentences)
-    assert "“theirs 0” calls the nearest 3 rows that both know" in why
+    assert "“theirs 0” says of the nearest 3 rows that both know" in why
     assert "where your scores put them at" in why
 
 

@@ -166,7 +166,7 @@ def runs():
             plain.references,
             few_labels(plain),
             {},
-            ["That could be chance.", "predict the same thing"],
+            ["could be chance", "predict the same thing"],
             None,
         ),
         "too few labels, taken all the same": (

@@ -72,7 +72,7 @@ def test_ids_of_pairs_may_be_numbers():
 
 def test_text_as_the_truth_of_scores_is_refused_with_a_way():
     for truth in (["benign", "malignant"], pd.Series(["benign", "malignant"])):
-        with pytest.raises(mf.InputError, match=r"came as text, such as 'benign', but .* give numbers, such as"):
+        with pytest.raises(mf.InputError, match=r"came as text, such as 'benign', but .* such as 1 for yes"):
             mf.RankLabels(["a", "b"], truth)
     with pytest.raises(mf.InputError, match=r"came as text, such as '0', but .*; convert it to numbers\."):
         mf.RankLabels(["a", "b"], np.array(["0", "1"]))

@@ -114,6 +114,7 @@ def explain(
     9
     """
     demand(Refinement, result)
+    _demand_id(row)
     fitted = result.fitted_model.main
     columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label, drop=drop)
     keys = result.main.keys
@@ -152,6 +153,12 @@ def explain(
         sentences += _said_by_labels([known.get(main.keys[each], "") for each in (place, *labelled)], before, labelled)
     sentences += _evidence(result, place)
     return Explanation(tuple(sentences), Grid.of(lines))
+
+
+def _demand_id(row: Any) -> None:
+    """Refuse a row of a data frame, or several ids, where one id is expected."""
+    if np.ndim(row) != 0:
+        raise InputError(f"{type(row).__name__} came for the row to explain, but one id was expected; give that.")
 
 
 def _with_later(result: Refinement, row: Any, later: Observations) -> tuple[Refinement, str, NDArray[np.str_]]:

@@ -58,11 +58,11 @@ class ClassWording:
 
     def puts(self, what: str, rows: IndexArray) -> str:
         """The classes; see `PlaceWording.puts`."""
-        return f"calls {what} {self.among(rows)}"
+        return f"says of {what}: {self.among(rows)}"
 
     def yours(self, what: str, rows: IndexArray) -> str:
         """The classes; see `PlaceWording.yours`."""
-        return f"yours calls {what} {self.among(rows)}"
+        return f"yours says of {what}: {self.among(rows)}"
 
 
 #: What a predictor says of its rows, in words.

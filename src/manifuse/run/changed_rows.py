@@ -99,10 +99,11 @@ def find_changed(new: Observations, main: Observations, rows: IndexArray, known:
     """
     found = changed_rows(new, main, rows, known)
     if changed := np.count_nonzero(found):
+        first = str(new.keys[found.argmax()])
         warn(
             "changed_rows",
-            f"Rows of {new.name} were fitted with other scores or features ({changed:,} of them); they are refined "
-            "anew from what they bring, as later rows are.",
+            f"Rows of {new.name} were fitted with other scores or features ({changed:,}, the first is {first!r}); "
+            "they are refined anew from what they bring, as later rows are.",
         )
     return found
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from manifuse.diffusion.algorithm1 import Algorithm1, demand_value
@@ -110,8 +111,12 @@ def parameters_of(method: JointDiffusion) -> dict[str, Any]:
     return {field.name: getattr(method, field.name) for field in fields(JointDiffusion)} | inner
 
 
-def with_parameters(method: JointDiffusion, values: Mapping[str, Any]) -> JointDiffusion:
+def with_parameters(
+    method: JointDiffusion, values: Mapping[str, Any], *, others: Iterable[str] = ()
+) -> JointDiffusion:
     """Return the method with other hyperparameters, by the names of `parameters_of`.
+
+    A misspelt name may have meant one of ``others``, which are no hyperparameters.
 
     Raises
     ------
@@ -122,6 +127,9 @@ def with_parameters(method: JointDiffusion, values: Mapping[str, Any]) -> JointD
     for name in values:
         if name in SEEDS:
             raise InputError(f"{name} is no hyperparameter; give the seed as rng, or as random_state of an estimator.")
+        meant = get_close_matches(name, others, n=1)
+        if meant and name not in known:
+            raise InputError(f"There is no parameter {name!r}; did you mean {meant[0]!r}?")
         look_up(name, known, kind="hyperparameter named")
     outer = {name: value for name, value in values.items() if "__" not in name}
     inner = {name.removeprefix("diffusion__"): value for name, value in values.items() if "__" in name}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
+from manifuse.grid import many
 from manifuse.run.method import JointDiffusion, checked_method, parameters_of, with_parameters
+from manifuse.tables.frame_reading import is_frame
 
 
 class MethodParameters(BaseEstimator):  # type: ignore[misc]
@@ -33,3 +36,21 @@ class MethodParameters(BaseEstimator):  # type: ignore[misc]
         if inner:
             self.method = with_parameters(checked_method(self.method), inner)
         return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Name the parameters as scikit-learn does, but tables by their sizes: messages of errors show this."""
+        shown = copy(self)
+        for name in super().get_params(deep=False):
+            setattr(shown, name, _without_values(getattr(self, name)))
+        return str(super(MethodParameters, shown).__repr__(N_CHAR_MAX))
+
+
+def _without_values(given: Any) -> Any:
+    """Tables, or one, each with its number of rows in its place if it is a data frame, whose text has its values."""
+    if isinstance(given, list | tuple):
+        return [_without_values(each) for each in given]
+    return (
+        f"{type(given).__name__} of {many(len(given), 'row')}"
+        if is_frame(given) and hasattr(given, "__len__")
+        else given
+    )

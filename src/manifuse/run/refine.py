@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from inspect import signature
 from numbers import Integral
 from typing import Any
 
@@ -124,7 +125,7 @@ def refine(
     >>> bool(np.corrcoef(result.predictions, truth)[0, 1] > np.corrcoef(ours.scores, truth)[0, 1])
     True
     """
-    method = with_parameters(checked_method(method), hyperparameters)
+    method = with_parameters(checked_method(method), hyperparameters, others=signature(refine).parameters)
     seed = seed_of(rng)
     with hear_warnings() as heard:
         columns = FrameColumns(id, score, classes, label, group, drop, scale)

@@ -159,9 +159,8 @@ def demand_there(names: Iterable[str], tables: Sequence[Collection[str]], option
             spelt = {column.strip().lower(): column for there in tables for column in there}
             nearest = spelt.get(name.strip().lower())
             meant = "correct it" if nearest is None else f"did you mean {nearest!r}? Correct it"
+            meant += ", and name each column by itself" if "," in name else ""
+            meant += ", and give the table that has it as `labels`" if option == "label" else ""
             beside = " beside ids, scores and classes" if option == "drop" else ""
             shown = name if name and name == name.strip() else repr(name)
-            raise InputError(
-                f"`{option}` {shown} came, but no table has such a column{beside}; {meant}, and name each column by "
-                "itself."
-            )
+            raise InputError(f"`{option}` {shown} came, but no table has such a column{beside}; {meant}.")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from importlib import import_module
 from itertools import pairwise
 from numbers import Number
@@ -21,11 +19,7 @@ from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import is_missing, locate, repeated
 from manifuse.tables.id_checks import LONGEST, demand_exact, demand_narrow, demand_visible
-
-#: What messages call a row, and the number of the first row or of each.
-Counting = tuple[str, int | IndexArray]
-
-ROWS_AS: ContextVar[Counting] = ContextVar("rows_as", default=("row", 0))
+from manifuse.tables.row_names import name_rows
 
 
 def is_torch(values: Any) -> bool:
@@ -110,6 +104,10 @@ def frame_of(columns: Mapping[str, Any], library: Any = None) -> Any:
         ) from None
 
 
+#: What becomes of dates and of durations.
+AS_NUMBERS = {"M": "to days since a first day", "m": "to days or hours"}
+
+
 def to_floats(values: Any, *, what: str, dimensions: int, remedy: str = "reshape it") -> FloatArray:
     """Read numbers as an array with the given number of dimensions; missing values become NaN.
 
@@ -132,8 +130,8 @@ def to_floats(values: Any, *, what: str, dimensions: int, remedy: str = "reshape
     # Text is no number, even if it looks like one: Python would read "1_000" as 1000.
     came = next((repr(str(entry)) for entry in entries if isinstance(entry, str | bytes | bytearray)), array.dtype)
     if array.dtype.kind not in "biufO" or isinstance(came, str):
-        what = f"{what} came as {came}, but numbers were expected"
-        raise InputError(f"{what}; convert them, each category or class to a column of 0 and 1.")
+        remedy = AS_NUMBERS.get(array.dtype.kind, "each category or class to a column of 0 and 1")
+        raise InputError(f"{what} came as {came}, but numbers were expected; convert them, {remedy}.")
     try:
         if entries:
             numbers = [np.nan if is_missing(entry) else float(entry) for entry in entries]
@@ -236,26 +234,6 @@ def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str, is_sample: bool = Fa
         remedy = "these, or the row as `later` of `explain`" if is_sample else "its rows"
         raise InputError(f"{name} has no row with the id {str(asked[~known][0])!r}{sampled}; give ids of {remedy}.")
     return rows
-
-
-def name_rows(rows: list[int], *, most: int = 5) -> str:
-    """List row numbers, which count from 0, for a sentence: ``rows 3, 7, 9``, or the first few and how many more.
-
-    Of a file of text they are its lines; see `rows_as`.
-    """
-    (noun, numbers), rest = ROWS_AS.get(), len(rows) - most
-    shown = ", ".join(str(numbers + row if isinstance(numbers, int) else numbers[row]) for row in rows[:most])
-    return f"{noun}{'s' if len(rows) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
-
-
-@contextmanager
-def rows_as(counted: Counting) -> Iterator[None]:
-    """Let messages call rows by another noun, and count them from another number, as in ``("line", 2)``."""
-    before = ROWS_AS.set(counted)
-    try:
-        yield
-    finally:
-        ROWS_AS.reset(before)
 
 
 def _demand_no_zone(what: str, values: Any) -> None:

@@ -13,10 +13,10 @@ from manifuse.grid import told_apart
 from manifuse.kernels.keys import is_blank
 from manifuse.tables.column_checks import demand_numbers
 from manifuse.tables.column_names import AS_USUAL, PAIR, ColumnNames
-from manifuse.tables.containers import rows_as
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.labels import ClassLabels, RankLabels, demand_one_kind, warn_of_unused_groups
+from manifuse.tables.row_names import rows_as
 from manifuse.tables.validity import valid_rows
 
 #: Columns that a file of labels may have.

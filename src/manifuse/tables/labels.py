@@ -15,7 +15,8 @@ from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.column_names import PAIR
-from manifuse.tables.containers import all_numbers, demand_one_order, name_rows, to_floats, to_keys, to_numpy, to_text
+from manifuse.tables.containers import all_numbers, demand_one_order, to_floats, to_keys, to_numpy, to_text
+from manifuse.tables.row_names import name_rows
 
 
 class RankLabels:
@@ -179,7 +180,7 @@ def to_grades(values: Any, *, what: str) -> FloatArray:
     entries = to_numpy(values, what=what)
     text = next((each for each in entries.ravel().tolist() if isinstance(each, str)), None)
     if text is not None:
-        remedy = f"give numbers, such as 1 where it is {text!r}, and 0 where it is not"
+        remedy = "give each value as a number, the larger one for what means more, such as 1 for yes and 0 for no"
         remedy += "; for probabilities of classes, give `ClassLabels`"
         with suppress(ValueError):
             float(text)

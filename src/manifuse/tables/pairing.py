@@ -43,9 +43,7 @@ def demand_different(main: Observations, references: Sequence[Observations]) -> 
     for table in references:
         # As they came: log-odds and probabilities are the same scores.
         if len(table) == len(main) and _have_same_scores(table, main):
-            raise InputError(
-                f"The reference {table.name} is the main table itself, ids and scores; give another predictor's table."
-            )
+            raise InputError(f"{table.name} is the main table itself, ids and scores; give another predictor's table.")
         if np.ptp(table.scores) == 0:
             continue
         # Two tables of the same rows in another order have the same sorted scores.

@@ -13,9 +13,10 @@ from manifuse.files import shorten
 from manifuse.grid import many, told_apart
 from manifuse.tables.column_checks import demand_columns
 from manifuse.tables.column_names import ColumnNames
-from manifuse.tables.containers import rows_as, to_keys, to_text
+from manifuse.tables.containers import to_keys, to_text
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.pairing import LEAST_PAIRS
+from manifuse.tables.row_names import rows_as
 from manifuse.tables.table import Table
 
 

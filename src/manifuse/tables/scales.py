@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.classes import Classes
-from manifuse.tables.containers import name_rows
+from manifuse.tables.row_names import name_rows
 
 #: What predictions may be; of classes, the last two.
 Scale = Literal["score", "probability", "logits"]

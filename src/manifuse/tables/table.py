@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.tables.containers import Counting, rows_as
 from manifuse.tables.feature_source import FileFeatures
 from manifuse.tables.observations import Observations
+from manifuse.tables.row_names import Counting, rows_as
 from manifuse.tables.table_columns import TableColumns
 from manifuse.tables.validity import finite_rows
 

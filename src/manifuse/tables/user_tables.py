@@ -14,7 +14,7 @@ from manifuse.grid import many
 from manifuse.kernels.keys import is_blank
 from manifuse.tables.class_columns import classes_matching
 from manifuse.tables.column_names import PAIR, demand_there
-from manifuse.tables.containers import rows_as, to_numpy
+from manifuse.tables.containers import to_numpy
 from manifuse.tables.frame_reading import ClassColumns, columns_in, demand_names, is_frame, observe_frame
 from manifuse.tables.labels import (
     ClassLabels,
@@ -24,6 +24,7 @@ from manifuse.tables.labels import (
     warn_of_unused_label,
 )
 from manifuse.tables.observations import Observations
+from manifuse.tables.row_names import rows_as
 from manifuse.tables.scales import Scale
 
 #: What messages call a data frame of labels.
@@ -89,8 +90,7 @@ class FrameColumns:
             If one of them is neither a data frame nor what it should become, or cannot be used.
         """
         truth, references = self.truth_in(labels), _several(references)
-        named = labels is None and self.label != FrameColumns.label and is_frame(main)
-        if named and self.label in map(str, columns_in(main, (), name="main").columns):
+        if labels is None and self.label != FrameColumns.label:
             warn_of_unused_label(self.label)
         self.demand_dropped(main, references)
         table = self.observe(main, name="main", without=truth)

@@ -11,8 +11,8 @@ from manifuse.errors import InputError, warn
 from manifuse.grid import first_of, many, told_apart
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.columns import all_finite
-from manifuse.tables.containers import name_rows
 from manifuse.tables.feature_names import MOST
+from manifuse.tables.row_names import name_rows
 
 if TYPE_CHECKING:
     from manifuse.tables.observations import Observations

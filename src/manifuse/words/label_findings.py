@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import FEWEST_ROWS, LOSSES, UNITS, Accuracy, Gain, Measure
@@ -36,7 +37,9 @@ def _change(accuracy: Accuracy, gain: Gain, *, taken: bool) -> str:
 def measured_as(measure: Measure, value: float, *, more: int = 0) -> str:
     """Return a value of a measure as text; with ``more`` digits than sentences have."""
     if measure == "rmse":
-        return figures(value, 3 + more)
+        few = figures(value, 3 + more)
+        # Both values of a change have as many digits: 4.00, not 4.
+        return few if "e" in few or "," in few else f"{value:#.{3 + more}g}".rstrip(".")
     return f"{value:.{3 + more}f}" if measure == "log_loss" else f"{value:.{1 + more}%}"
 
 
@@ -147,30 +150,39 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
         return
     gain, ahead = measured.averaged
     taken = evidence.verdict.takes_what_was_found
-    who, they = ("The refined scores gain", "they are") if taken else ("What was not taken gains", "it is")
+    who, they, verbs = "What was not taken", "it is", ("gains", "loses")
+    if taken:
+        who, they, verbs = "The refined scores", "they are", ("gain", "lose")
     how = f"so {they} behind it" if ahead.is_clear_loss else "which could be chance"
     how = f"so {they} ahead of it" if ahead.is_clear else how
     where = ", judged as if no reference knew them" if measured.at_pairs is not None and measured.as_if_unknown else ""
-    said = f"On all {many(gain.rows, 'labelled row')}{where}, imputing the references and averaging all scores gains"
-    said = f"{said} {gain.amount(signed=True)}"
+    said = f"On all {many(gain.rows, 'labelled row')}{where}, imputing the references and averaging all scores"
+    said = f"{said} {_gained(gain)}"
     advice = "; measure both with `compare`" if ahead.is_clear_loss else ""
-    said = f"{said}. {who} {ahead.amount(signed=True)} beyond that, {how}{advice}."
+    against = "beyond" if ahead.value >= 0 else "against"
+    said = f"{said}. {who} {_gained(ahead, *verbs)} {against} that, {how}{advice}."
     yield Finding("averaging", taken and ahead.is_clear, said)
 
 
 def _of_pairs(gain: Gain, left: float) -> Finding:
     """What the references are worth at rows that they know themselves, and how much labels leave of their weights."""
-    said = f"On the {many(gain.rows, 'labelled row')} that are common rows, following the references gains"
-    chance = "" if gain.is_certain or gain.is_clear_loss else " That could be chance."
-    share = f"{left:.0%}"
-    count = "" if share == "100%" else f" So the references count {share} of what they would without labels there."
-    return Finding("pairs", gain.is_certain, f"{said} {gain.amount(signed=True)}.{chance}{count}")
+    said = f"On the {many(gain.rows, 'labelled row')} that are common rows, following the references {_gained(gain)}"
+    said += "." if gain.is_certain or gain.is_clear_loss else ", which could be chance."
+    if f"{left:.0%}" != "100%":
+        said += f" They may do harm there, so the references count {left:.0%} of what they would without labels there."
+    return Finding("pairs", gain.is_certain, said)
+
+
+def _gained(gain: Gain, gains: str = "gains", loses: str = "loses") -> str:
+    """Say a gain as an amount that something gains or loses."""
+    verb = gains if gain.value >= 0 else loses
+    return f"{verb} {replace(gain, value=abs(gain.value)).amount(signed=False)}"
 
 
 def too_few(gain: Gain) -> str:
     """The labelled rows that are too few for a gain, and if so, how few of them have another label than the rest."""
     if not gain.rows:
-        return "Labels that are few, or that differ in at most one of the groups that are held out together,"
+        return "The labels (or the groups in which they differ)"
     rows = many(gain.rows, "labelled row")
     if gain.rows < FEWEST_ROWS or gain.others is None:
         return rows
