@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 
 class Saveable:
-    """A noun that files can hold.
+    """A noun that is saved in a form of its own, or that leaves out of copies what it can compute again.
 
-    For most dataclasses this base is enough: a file holds their fields. A noun that a file holds in another form has
-    its own `to_record` and `from_record`.
+    Other dataclasses need no base: a file holds their fields.
     """
 
     def to_record(self) -> dict[str, Any]:

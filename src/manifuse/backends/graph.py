@@ -12,7 +12,6 @@ from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.laplacian import degrees_of, joint_weights, normalised_affinity
 from manifuse.kernels.rows import inverse_order
-from manifuse.records import Saveable
 
 
 class FeatureGraph(ABC):
@@ -54,7 +53,7 @@ class FeatureGraph(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class SparseGraph(FeatureGraph, Saveable):
+class SparseGraph(FeatureGraph):
     """A graph in this machine's memory, which every backend can give and every file can hold.
 
     Attributes

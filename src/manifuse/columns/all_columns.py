@@ -25,7 +25,6 @@ from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place
 from manifuse.kernels.randomness import Stream, generator
-from manifuse.records import Saveable
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.level import Level
 from manifuse.tables.problem import Problem, Reference
@@ -99,7 +98,7 @@ OF_CLASSES = ("smoothed", "references", "expected", "diffused", "refined", "cali
 
 
 @dataclass(frozen=True, eq=False)
-class Columns(Saveable):
+class Columns:
     """All columns of a run. Each follows from those before it.
 
     Attributes

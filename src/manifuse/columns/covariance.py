@@ -13,7 +13,6 @@ from manifuse.columns.rank_waves import RankWaves
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import squared_distances_to
-from manifuse.records import Saveable
 
 #: Widths of the Gaussian parts, in median squared distances: two for features, one for references.
 FEATURE_WIDTHS, REFERENCE_WIDTHS = (0.3, 1.0), (0.3,)
@@ -26,7 +25,7 @@ OF_REFERENCES = ("references",)
 
 
 @dataclass(frozen=True, eq=False)
-class CovariancePart(Saveable):
+class CovariancePart:
     """A part of a covariance: linear in some numbers of a row, or Gaussian in them at some widths.
 
     Attributes
@@ -72,7 +71,7 @@ class CovariancePart(Saveable):
 
 
 @dataclass(frozen=True, eq=False)
-class Covariance(Saveable):
+class Covariance:
     """How alike two rows are: the sum of its parts, each times a variance.
 
     Attributes

@@ -9,7 +9,6 @@ from typing import Self
 import numpy as np
 
 from manifuse.kernels.arrays import BoolArray, FloatArray
-from manifuse.records import Saveable
 from manifuse.tables.classes import Classes, replace_classes
 from manifuse.tables.level import Level
 from manifuse.tables.problem import Problem, Reference
@@ -27,7 +26,7 @@ FEWEST_CLASSES = 3
 
 
 @dataclass(frozen=True, eq=False)
-class CoveredClasses(Saveable):
+class CoveredClasses:
     """Which of k classes each reference can speak of: those that it knows and that its pairs cover.
 
     A reference that knows three classes out of six names one of these three for every row. So does what is learned

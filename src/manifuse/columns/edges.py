@@ -12,11 +12,10 @@ from manifuse.backends.graph import FeatureGraph
 from manifuse.backends.index import Index
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.laplacian import feature_weights, prediction_weights
-from manifuse.records import Saveable
 
 
 @dataclass(frozen=True, eq=False)
-class Joining(Saveable):
+class Joining:
     """How later rows are joined to the graph of the fitted ones.
 
     Attributes

@@ -11,7 +11,6 @@ from manifuse.columns.view import View
 from manifuse.evidence.one_factor import correlation
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.sphere import is_constant
-from manifuse.records import Saveable
 
 #: Fewer rows than this show nothing. A larger squared correlation than the second number is not believed, nor is a
 #: smaller share of noise in what the lesson does not explain than the third one.
@@ -19,7 +18,7 @@ FEWEST, MOST_ALIKE, LEAST_NOISE = 10, 0.95, 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Heard(Saveable):
+class Heard:
     """How the references' own scores of a row correct what a lesson says of it.
 
     A lesson reads imputed scores at all rows, because most rows have no others. Scores that references gave themselves

@@ -14,7 +14,6 @@ from manifuse.columns.covariance import Covariance
 from manifuse.columns.lesson import Lesson, RefittableLesson, learn, predict_each
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
-from manifuse.records import Saveable
 from manifuse.tables.level import Level
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.problem import Reference
@@ -25,7 +24,7 @@ MOST_PAIRS, MOST_COMMON = 1000, 300
 
 
 @dataclass(frozen=True, eq=False)
-class ReferenceLesson(Saveable):
+class ReferenceLesson:
     """The lesson of one reference.
 
     Attributes

@@ -11,7 +11,6 @@ from manifuse.columns.covariance import Covariance, weighed
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.kernels.gaussian_process import covariance_of, fit_variances, predict_without
-from manifuse.records import Saveable
 
 #: Prior variance of an offset and of the slope of the expectation; as good as infinite.
 FLAT = 100.0
@@ -24,7 +23,7 @@ DECIDING = 500
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson(Saveable):
+class Lesson:
     """Functions that were learned from observations of a few rows.
 
     A function is ``offset + slopes * expected + the parts of the covariance``. Off the rows that taught it, it goes

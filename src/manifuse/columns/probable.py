@@ -16,7 +16,6 @@ from manifuse.columns.column import Column, FittedViews
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.kernels.arrays import BoolArray, FloatArray
-from manifuse.records import Saveable
 from manifuse.tables.classes import Classes, replace_classes
 from manifuse.tables.level import Level
 
@@ -55,7 +54,7 @@ class Calibrated(Column):
 
 
 @dataclass(frozen=True, eq=False)
-class ProbabilityMap(Saveable):
+class ProbabilityMap:
     """How what was learned becomes probabilities, in coordinates.
 
     Attributes

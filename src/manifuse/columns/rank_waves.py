@@ -9,14 +9,13 @@ import numpy as np
 from scipy.stats import rankdata
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.records import Saveable
 
 #: How much each wave of a feature counts.
 AMPLITUDES = (1.0, 1.0 / 2.0, 1.0 / 3.0)
 
 
 @dataclass(frozen=True, eq=False)
-class RankWaves(Saveable):
+class RankWaves:
     """Every feature as cosines of its rank: half a wave, a whole one, one and a half.
 
     A function that is linear in them is a sum of smooth functions of one feature each, as in a generalised additive

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.special import expit
 
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saveable
 from manifuse.tables.observations import Observations
 
 #: A row with less support than this has hardly any evidence behind it.
@@ -17,7 +16,7 @@ LITTLE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class RefinedScores(Saveable):
+class RefinedScores:
     """Refined rows, as NumPy arrays.
 
     Attributes

@@ -19,7 +19,6 @@ from manifuse.evidence.one_factor import NOTHING
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.records import Saveable
 from manifuse.tables.level import Level
 
 #: From this slope on, a line from own scores to labels is steep. Scores in the units of labels may vary less than
@@ -28,7 +27,7 @@ STEEP = 3.0
 
 
 @dataclass(frozen=True)
-class Scoring(Saveable):
+class Scoring:
     """How scores are computed from the last column.
 
     Attributes

@@ -14,7 +14,6 @@ from typing import Self
 import numpy as np
 
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saveable
 from manifuse.tables.problem import Reference
 
 #: This share of the mean variance of own log-ratios is added to their variance in every direction, because they may
@@ -23,7 +22,7 @@ LEAST_VARIANCE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class SpokenDirections(Saveable):
+class SpokenDirections:
     """What of c log-ratios each reference speaks of.
 
     Attributes

@@ -10,7 +10,6 @@ import numpy as np
 
 from manifuse.columns.edges import Edges
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.records import Saveable
 from manifuse.tables.classes import Classes
 from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
@@ -61,7 +60,7 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
-class LogRatios(Saveable):
+class LogRatios:
     """How a mixture of probabilities, in coordinates, becomes standardised log-ratios.
 
     Attributes

@@ -13,7 +13,6 @@ from manifuse.backends.neighbours import Search
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.diffusion.schemes import MOST_COUNTED, BridgeScheme, is_count, is_number
 from manifuse.errors import InputError
-from manifuse.records import Saveable
 
 Value = TypeVar("Value")
 
@@ -22,7 +21,7 @@ LONGEST = 200
 
 
 @dataclass(frozen=True)
-class Setting(Saveable):
+class Setting:
     """Hyperparameters of graphs and bridges, one value each, out of those that an `Algorithm1` offers."""
 
     neighbours: int
@@ -38,7 +37,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Algorithm1(Saveable):
+class Algorithm1:
     """Algorithm 1 of the paper, with the choice of its graphs and bridges.
 
     A hyperparameter of the graphs and bridges is one value, or a tuple of values that ``selection`` chooses from.

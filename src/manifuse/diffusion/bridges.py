@@ -22,7 +22,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise_prediction
-from manifuse.records import Saveable, read_fields
+from manifuse.records import Saveable, read, read_fields
 from manifuse.tables.problem import Reference
 
 #: Numbers of a block of right-hand sides while held-out pairs are predicted; more columns are done one after another.
@@ -126,7 +126,7 @@ class Bridges(Saveable):
     @classmethod
     def from_record(cls, record: Any) -> Self:
         """Read saved bridges; see `Saveable.from_record`."""
-        graph = SparseGraph.from_record(record["graph"])
+        graph = read(SparseGraph, record["graph"])
         return cls(**read_fields(cls, record, omit=("graph",)), graph=graph)
 
     def on_host(self) -> Bridges:

@@ -15,7 +15,6 @@ from manifuse.diffusion.transport import Arrival
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.spectral import reference_weights
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.records import Saveable
 from manifuse.tables.problem import Problem
 
 
@@ -28,7 +27,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True)
-class Step(Saveable):
+class Step:
     """One step of the f-diffusion, as the history keeps it.
 
     Attributes

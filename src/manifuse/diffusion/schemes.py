@@ -23,7 +23,7 @@ from manifuse.records import Saveable
 MOST_COUNTED = 10**9
 
 
-class Anchor(Saveable):
+class Anchor:
     """The reference side of a bridge: what its pairs send over. It stays fixed while the main side changes.
 
     Attributes

@@ -14,14 +14,13 @@ from manifuse.diffusion.setup import Setup
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import inner, on_sphere
-from manifuse.records import Saveable
 
 #: Whether features are standardised: of the main table, then of every reference.
 Flags = tuple[bool, ...]
 
 
 @dataclass(frozen=True)
-class TriedSetting(Saveable):
+class TriedSetting:
     """One setting and the criterion that judged it; larger is better."""
 
     setting: Setting

@@ -17,7 +17,6 @@ from manifuse.evidence.left_out import left_out
 from manifuse.evidence.one_factor import OneFactor, correlations, loadings_towards_usual
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.records import Saveable
 
 #: A predictor differs if its loading is below the first number by so many standard errors; of one or two references,
 #: if it is so far below 0. One whose loading is below the last number predicts a related thing in reverse; then others
@@ -42,7 +41,7 @@ YES = (Reason.AGREE, Reason.TOLD, Reason.ASSUMED, Reason.WEAK, Reason.UNCLEAR)
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement(Saveable):
+class Agreement:
     """What the references answered.
 
     Attributes

@@ -9,7 +9,6 @@ import numpy as np
 
 from manifuse.evidence.class_score import LogLoss
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saveable
 from manifuse.tables.classes import Classes
 
 #: Labels of a bin of probabilities, if there are so many, and bins at most.
@@ -17,7 +16,7 @@ BINNED, MOST_BINS = 20, 10
 
 
 @dataclass(frozen=True, eq=False)
-class ByClass(Saveable):
+class ByClass:
     """What labels say of classes. Each labelled row is judged without its own label, by the mean of several trials.
 
     Two numbers have seen all labels: the temperature that calibrates what is refined, and how far the refinement goes.

@@ -12,14 +12,13 @@ from manifuse.evidence.holding_out import Held
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.arrays import FloatArray
-from manifuse.records import Saveable
 
 #: How far apart the own scores of ordered pairs are, by those of two rows as they usually are.
 Apart = Literal["closer", "farther"]
 
 
 @dataclass(frozen=True)
-class Measurement(Saveable):
+class Measurement:
     """What labels measure.
 
     Attributes
@@ -113,7 +112,7 @@ class Measurement(Saveable):
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence(Saveable):
+class Evidence:
     """What labels and references say of a refinement.
 
     Attributes

@@ -8,8 +8,6 @@ from typing import Literal, NamedTuple
 
 from scipy.special import ndtr
 
-from manifuse.records import Saveable
-
 #: What users read of a score on labels, and what a gain can be of: also the correlation at held-out pairs.
 Measure = Literal["accuracy", "rmse", "log_loss", "class_accuracy"]
 Gained = Literal["accuracy", "rmse", "log_loss", "class_accuracy", "correlation"]
@@ -71,7 +69,7 @@ def are_few(rows: int, others: int | None) -> bool:
 
 
 @dataclass(frozen=True)
-class Gain(Saveable):
+class Gain:
     """How much better one prediction is than another.
 
     Attributes
@@ -162,7 +160,7 @@ class Gain(Saveable):
 
 
 @dataclass(frozen=True)
-class Accuracy(Saveable):
+class Accuracy:
     """A measure of predictions on the labelled rows, before and after the refinement.
 
     Attributes

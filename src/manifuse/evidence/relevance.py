@@ -36,7 +36,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Relevance(Saveable):
+class Relevance:
     """What a run found out about one reference.
 
     Attributes

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from manifuse.evidence.agreement import YES, Agreement
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
-from manifuse.records import Saveable
 
 #: Reasons to take a refinement; for all others the main predictor comes back unchanged.
 TAKEN = (*YES, Reason.TAUGHT, Reason.UNGUARDED, Reason.PAIRS, Reason.UNITS, Reason.CALIBRATED)
 
 
 @dataclass(frozen=True)
-class Verdict(Saveable):
+class Verdict:
     """The decision about a refinement.
 
     Attributes

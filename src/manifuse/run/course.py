@@ -11,11 +11,10 @@ from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.diffusion.algorithm1 import Setting
 from manifuse.diffusion.joint import Ending, Step
 from manifuse.diffusion.tuning import TriedSetting
-from manifuse.records import Saveable
 
 
 @dataclass(frozen=True, eq=False)
-class Course(Saveable):
+class Course:
     """What was chosen on the way, and how the diffusion went.
 
     Attributes

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from manifuse.diffusion.algorithm1 import Algorithm1, demand_value
 from manifuse.diffusion.schemes import MOST_COUNTED, is_count
 from manifuse.errors import InputError, demand, look_up
-from manifuse.records import Saveable
 
 #: Fewer rows of a large table would say too little of it.
 FEWEST_FITTED = 100
@@ -20,7 +19,7 @@ SEEDS = ("seed", "random_state", "random_seed")
 
 
 @dataclass(frozen=True)
-class JointDiffusion(Saveable):
+class JointDiffusion:
     """Joint manifold diffusion: what `refine` does.
 
     Labels teach, and decide how far the refinement goes. Without labels, the references are asked whether they predict

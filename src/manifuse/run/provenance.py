@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Self
 
 from manifuse.errors import InputError
-from manifuse.records import Saveable
 from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.labels import ClassLabels
@@ -30,7 +29,7 @@ VERSION = version("manifuse")
 
 
 @dataclass(frozen=True)
-class InputFile(Saveable):
+class InputFile:
     """A file that was read.
 
     Attributes
@@ -61,7 +60,7 @@ class InputFile(Saveable):
 
 
 @dataclass(frozen=True)
-class InputTable(Saveable):
+class InputTable:
     """A table that was given.
 
     Attributes
@@ -82,7 +81,7 @@ class InputTable(Saveable):
 
 
 @dataclass(frozen=True)
-class Provenance(Saveable):
+class Provenance:
     """The tables behind a refinement, without ids and rows.
 
     Attributes

@@ -22,7 +22,6 @@ from scipy.special import log_softmax
 from manifuse.errors import InputError
 from manifuse.grid import many
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.records import Saveable
 from manifuse.tables.containers import all_numbers, to_text
 from manifuse.tables.id_checks import demand_visible
 
@@ -34,7 +33,7 @@ WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))(?:\.0+)?")
 
 
 @dataclass(frozen=True)
-class Classes(Saveable):
+class Classes:
     """Names of k classes, in the order of the columns of a matrix of probabilities.
 
     Attributes

@@ -9,11 +9,10 @@ import numpy as np
 
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import is_constant
-from manifuse.records import Saveable
 
 
 @dataclass(frozen=True, eq=False)
-class Level(Saveable):
+class Level:
     """The mean and the deviation of a column over some rows. Columns that are measured by it can be added.
 
     The level of a table's scores is its units: a score is ``mean + deviation * z`` with ``z`` standardised.

@@ -11,7 +11,6 @@ from scipy.interpolate import make_interp_spline
 from scipy.special import ndtri
 
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.records import Saveable
 from manifuse.tables.level import Level
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ KNOTS, LARGEST, LEAST_DISTANCE = 1_000, 1e150, 1e-290
 
 
 @dataclass(frozen=True, eq=False)
-class Straightening(Saveable):
+class Straightening:
     """A rising line from scores to normal scores. It is straight between its knots, and beyond the last ones.
 
     Attributes

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Self
 
 from manifuse.errors import InputError
-from manifuse.records import Saveable
 
 #: Columns of refined scores and of refined classes, beside those of the ids and of each class.
 OF_SCORES, OF_CLASSES = ("score", "original", "support", "uncertainty"), ("predicted", "original", "support")
 
 
 @dataclass(frozen=True)
-class TableColumns(Saveable):
+class TableColumns:
     """What the columns of a table are called.
 
     Attributes
