@@ -22,9 +22,12 @@ from manifuse.tables.validity import all_alike, demand_rows
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10
 
-#: A reference repeats the main predictor if at its pairs their alignment, and that of their ranks, is 1 up to this. So
-#: copies in fewer digits do, and scores that share nothing but an outlier do not.
+#: A reference repeats the main predictor if at its pairs their alignment is 1 up to this, of scores that of their
+#: ranks. So copies in fewer digits and of another scale do, and scores that share nothing but an outlier do not.
 REPEATED = 1e-3
+
+#: Probabilities below this count as this where their logarithms are compared.
+LEAST_PROBABILITY = 1e-6
 
 #: Where a reference has nothing to say.
 ON_COMMON_ROWS = " on the rows that both know"
@@ -88,25 +91,34 @@ def why_idle(
         where = "" if is_constant(table.scores).all() else ON_COMMON_ROWS
         return f"{all_alike(table, where)}; it gets weight 0."
     ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
-    sides = [(ours, theirs)]
     if turned is not None:
+        sides = [(main.scores[main_rows], turned)]
         # A score may be any function of the probability of one of two classes that keeps their order.
         ours, theirs = (each[:, -1] if each.ndim > 1 and each.shape[1] == 2 else each for each in (ours, theirs))
-        sides = [(rankdata(ours), rankdata(theirs))] if ours.ndim == theirs.ndim == 1 else []
-        sides.append((main.scores[main_rows], turned))
+        sides += [(ours, theirs)] if ours.ndim == theirs.ndim == 1 else []
     elif main.classes is not None and table.classes is not None:
-        sides = [(ours, theirs[:, table.classes.places_of(main.classes.names)])]
+        theirs = theirs[:, table.classes.places_of(main.classes.names)]
+        # Probabilities that were calibrated again have other differences of their logarithms, but for one factor.
+        sides = [(ours, theirs), (_log_ratios(ours), _log_ratios(theirs))]
+    else:
+        sides = [(ours, theirs)]
     # A few rows, or rows of which many are equal, may be alike by chance.
-    can_tell = len(np.unique(ours, axis=0)) >= FEW_PAIRS
-    if can_tell and any(
-        _are_alike(*each) and _are_alike(*(rankdata(side, axis=0) for side in each)) for each in sides
-    ):
+    if len(np.unique(ours, axis=0)) >= FEW_PAIRS and any(_are_alike(*each) for each in sides):
         where = "" if is_coupled else ON_COMMON_ROWS
-        return f"{table.name} repeats the scores of {main.name}{where} up to offset and scale; it gets weight 0."
+        return f"{table.name} repeats the scores of {main.name}{where}, but for their scale; it gets weight 0."
     return None
 
 
+def _log_ratios(probabilities: FloatArray) -> FloatArray:
+    """Logarithms of probabilities (p, k), less their mean in each row."""
+    logarithms = np.log(np.maximum(probabilities, LEAST_PROBABILITY))
+    return np.asarray(logarithms - logarithms.mean(axis=1)[:, np.newaxis])
+
+
 def _are_alike(ours: FloatArray, theirs: FloatArray) -> bool:
+    """Whether scores (p,) have the same order, or one that is turned around, and columns (p, c) are the same."""
+    if ours.ndim == 1 or ours.shape[1] == 1:
+        ours, theirs = (rankdata(each, axis=0) for each in (ours, theirs))
     return abs(inner(on_sphere(theirs), on_sphere(ours))) > 1.0 - REPEATED
 
 
