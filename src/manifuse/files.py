@@ -1,7 +1,5 @@
 """Files: written completely or not at all."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import unicodedata

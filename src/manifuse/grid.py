@@ -1,7 +1,5 @@
 """Grid: a table of texts before it is printed, or becomes HTML."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

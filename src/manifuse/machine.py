@@ -1,7 +1,5 @@
 """The cores and the memory of this machine that this process may use, and the versions that are installed on it."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

@@ -5,8 +5,6 @@ annotations of its fields. A file holds no name of a class, and nothing in it ca
 was written is asked once, by its seal (`manifuse.run.persistence`).
 """
 
-from __future__ import annotations
-
 import collections.abc
 import types
 import typing

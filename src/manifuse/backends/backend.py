@@ -1,7 +1,5 @@
 """Backend: where neighbours are searched and where the edges of graphs are kept."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 import numpy as np

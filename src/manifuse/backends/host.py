@@ -1,7 +1,5 @@
 """Host: neighbours and graphs in this machine's memory."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Index: the nearest rows of a fitted table, for rows that it does not have."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The entry of the command line. It answers signals before and after the command runs, too."""
 
-from __future__ import annotations
-
 import io
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Announcement: what was read, said before the work starts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from manifuse.grid import many, told_apart

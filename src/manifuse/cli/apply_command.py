@@ -1,7 +1,5 @@
 """``manifuse apply``: refine rows that came later by a saved refinement."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Commands: ours and those that other packages add, each of which a signal can stop."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

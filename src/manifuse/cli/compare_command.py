@@ -1,7 +1,5 @@
 """``manifuse compare``: the problem that options name, and what each method reaches on labels that it did not see."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from inspect import getdoc

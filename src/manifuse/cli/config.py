@@ -1,7 +1,5 @@
 """Config files of ``manifuse refine``: the options in TOML, read before a run and written after it."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Collection, Mapping

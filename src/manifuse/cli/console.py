@@ -1,7 +1,5 @@
 """Results on standard output, and messages to people on standard error."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """``manifuse demo``: predictors of handwritten digits refined by each other, as tables, and the report on one."""
 
-from __future__ import annotations
-
 from itertools import count
 from pathlib import Path
 

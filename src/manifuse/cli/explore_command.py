@@ -1,7 +1,5 @@
 """``manifuse explore``: the problem that the page shows, its server, and the run that the page exports."""
 
-from __future__ import annotations
-
 import io
 import ipaddress
 import signal

@@ -1,7 +1,5 @@
 """``manifuse refine``: read the files, refine, write the result."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

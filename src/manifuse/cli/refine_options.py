@@ -1,7 +1,5 @@
 """What ``manifuse refine`` is asked for: one dataclass, from which options, config keys and help follow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps

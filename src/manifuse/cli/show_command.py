@@ -1,7 +1,5 @@
 """``manifuse show``: what a saved refinement is, what it was made of, and what it expects of later rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stopping: how a run answers signals. It is here because it is needed before anything else can be imported."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

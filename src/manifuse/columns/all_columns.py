@@ -1,7 +1,5 @@
 """All columns: what a run starts from, its columns in their order, and what it finds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Column: c numbers for every row, computed from the columns before it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self

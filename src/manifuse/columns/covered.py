@@ -1,7 +1,5 @@
 """Covered: which classes the references can speak of. The others keep the probability that own scores give them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self

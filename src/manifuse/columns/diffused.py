@@ -1,7 +1,5 @@
 """Diffused: Algorithm 1, started from what is known of every row, for fitted rows and for rows that come later."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -4,8 +4,6 @@ This is what is known of a row without labels. Classes that no reference can spe
 directions of log-ratios of which none speaks their own scores.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Heard: what references say themselves of a row, as one more measurement of what labels teach of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Hedged: how sure refined probabilities of classes are without labels."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs

@@ -1,7 +1,5 @@
 """Imputed: the references' scores at every row, learned at the pairs if a reference does not know the row."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass, replace
 from typing import Self

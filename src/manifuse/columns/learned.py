@@ -1,7 +1,5 @@
 """Learned: what labels teach of every row, beyond what was expected of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial

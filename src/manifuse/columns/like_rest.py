@@ -1,7 +1,5 @@
 """Like the rest: whether chosen rows are like all rows, but for chance."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

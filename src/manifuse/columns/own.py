@@ -1,7 +1,5 @@
 """Own: the main predictor's scores, as they came and smoothed over the graph of its own features."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

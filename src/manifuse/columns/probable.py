@@ -5,8 +5,6 @@ labels teach is probabilities, and they are mixed with the expected probabilitie
 log-ratios.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

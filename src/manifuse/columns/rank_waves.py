@@ -1,7 +1,5 @@
 """Rank waves: smooth functions of one feature each, which depend neither on its unit nor on its outliers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

@@ -1,7 +1,5 @@
 """The order: which columns a run computes, one after the other. It is defined here, and nowhere else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scored: refined scores and their standard errors in the units of the main predictor, or of the targets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Self
 

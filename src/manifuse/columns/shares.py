@@ -1,7 +1,5 @@
 """Shares: how far labels confirm what one column changes of another."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from manifuse.columns.scored import comparable

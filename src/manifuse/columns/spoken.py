@@ -5,8 +5,6 @@ log-ratios of the main predictor (see `Turning`). These lie in fewer directions 
 directions the reference is silent, and must not count as if it said that rows are alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self

@@ -1,7 +1,5 @@
 """Unexplained: rows that moved to where references push them, although nothing else known of the rows explains it."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.stats import false_discovery_control, median_abs_deviation, t
 

@@ -1,7 +1,5 @@
 """Unknown: how scores change at rows that no usual reference knows, before a diffusion."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Self
 
 import numpy as np

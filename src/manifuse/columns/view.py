@@ -1,7 +1,5 @@
 """View: what is known of some rows, column by column."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self

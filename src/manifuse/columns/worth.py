@@ -5,8 +5,6 @@ and what labels teach are computed again from those that are left, with the vari
 Both sides of a comparison leave out the diffusion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Clinics, digits and their halves come with scikit-learn, so nothing is downloade
 predictor saw it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path

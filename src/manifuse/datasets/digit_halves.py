@@ -1,7 +1,5 @@
 """Digit halves: two classifiers of handwritten digits, of which each sees one half of every image."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

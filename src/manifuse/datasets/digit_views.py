@@ -4,8 +4,6 @@ The images are optical digits of 8 x 8 pixels. We compute the views from the pix
 handwritten digits (HW).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from math import factorial
 

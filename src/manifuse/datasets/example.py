@@ -1,7 +1,5 @@
 """Example: a problem to try things on, with the truth."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """Whole numbers that come as arguments: seeds of splits, and numbers of labels."""
 
-from __future__ import annotations
-
 from numbers import Integral
 
 from manifuse.errors import InputError

@@ -1,7 +1,5 @@
 """Algorithm1: the paper's method as a value, every hyperparameter a field."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product

@@ -1,7 +1,5 @@
 """Footprint: the memory that a run will need, known before it starts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Algorithm 1: bridges, f-diffusion and graph in turn. The one loop of the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

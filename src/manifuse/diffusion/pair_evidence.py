@@ -1,7 +1,5 @@
 """Pair evidence: what the pairs say of each reference, and whether that could be chance."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

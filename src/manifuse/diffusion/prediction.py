@@ -1,7 +1,5 @@
 """The f-diffusion of one round (section 2.2.1): steps of eq. 7."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Setup: what a run is given, once it is checked."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

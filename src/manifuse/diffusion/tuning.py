@@ -1,7 +1,5 @@
 """Tuning: choosing N, K, sigma_f² and delta_B once, before the diffusion starts (section 2.2.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ contradict this assumption: of three references or more by a loading that is cer
 that is certainly negative.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

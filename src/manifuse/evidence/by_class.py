@@ -1,7 +1,5 @@
 """By class: what held-out labels say of each class, and of the probabilities, before a refinement and after it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Scores of class probabilities: the log loss, and the share of rows whose class is right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Evidence: what labels and references say of a refinement."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Gain: how much better one prediction is than another on the labelled rows, and how certain that is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import floor, log10
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Intervals: standard errors of refined scores, by how far held-out labels are missed."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import stdtr, stdtrit

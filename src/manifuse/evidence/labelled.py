@@ -1,7 +1,5 @@
 """Labelled: the rows of labels are found among the main rows, and the measure (a `Score`) is chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

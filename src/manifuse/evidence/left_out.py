@@ -1,7 +1,5 @@
 """Left out: how well references predict one of them that is held back, at pairs that they have not seen."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from manifuse.evidence.holding_out import overlap_of

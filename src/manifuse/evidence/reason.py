@@ -1,7 +1,5 @@
 """Reason: why a refinement came out as it did."""
 
-from __future__ import annotations
-
 from enum import StrEnum, auto
 
 

@@ -1,7 +1,5 @@
 """Squared error: how far predictions are from targets, for a regression."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -4,8 +4,6 @@ The diffusions are written once, in blocks of columns. Every backend has its own
 array and the device of its blocks. `enter` copies columns of the table into a block, and `leave` returns them.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any
 

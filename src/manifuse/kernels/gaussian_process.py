@@ -4,8 +4,6 @@ The covariance is a sum of given matrices, each with a variance, and of noise. T
 and are set to their most probable values, so that a matrix that explains nothing ends near zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

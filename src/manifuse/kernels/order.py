@@ -1,7 +1,5 @@
 """Pairs of rows: how many of them scores put in the order of the labels."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau

@@ -1,7 +1,5 @@
 """Rotations: how the columns of one predictor become those of another (orthogonal Procrustes, Schönemann 1966)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from manifuse.kernels.arrays import FloatArray

@@ -1,7 +1,5 @@
 """Exploration: the problem that the page shows, and the method that its controls ask to run."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any

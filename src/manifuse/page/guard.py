@@ -1,7 +1,5 @@
 """Guard: which hosts and origins the server answers, and what its answers allow a browser to do."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Requests: what the page asks of the server, checked on arrival."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

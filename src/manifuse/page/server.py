@@ -1,7 +1,5 @@
 """The server behind the page: its few files, the problem, refinements, and the export."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Shown: what the page says of a refinement, in words and numbers that the browser only has to put in place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Worker: long computations, each in a process of its own, which can be ended at any time."""
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 import sys

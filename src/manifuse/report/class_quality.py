@@ -1,7 +1,5 @@
 """How good classes are on held-out labels, before and after: a table by class, the confusion, and the reliability."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

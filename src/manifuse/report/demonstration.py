@@ -1,7 +1,5 @@
 """The demo: rankers of handwritten digits, each refined by the others, and a classifier, as tables."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

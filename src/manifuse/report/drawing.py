@@ -1,7 +1,5 @@
 """Drawing: what all figures share, and how a figure becomes SVG or PDF."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Sequence

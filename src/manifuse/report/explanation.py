@@ -1,7 +1,5 @@
 """Explanation: why one row moved, or changed class, by the rows that are most like it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape

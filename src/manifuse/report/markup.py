@@ -1,7 +1,5 @@
 """Markup: templates become pages that load nothing from elsewhere, and pages become files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """Pictures of one refinement: which there are, and each by its name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

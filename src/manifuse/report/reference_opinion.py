@@ -1,7 +1,5 @@
 """Reference opinion: what a reference says of the main rows that it knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self

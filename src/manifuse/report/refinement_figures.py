@@ -1,7 +1,5 @@
 """Figures of one refinement."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page about one refinement: put together, and written."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A refinement as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

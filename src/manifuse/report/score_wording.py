@@ -1,7 +1,5 @@
 """Score wording: what predictors say of rows, in words: scores as places, probabilities as the likeliest class."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a user with all scores on the same rows would do: average them, or learn a combination by ridge regression."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.linear_model import RidgeCV
 

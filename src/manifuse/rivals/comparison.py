@@ -1,7 +1,5 @@
 """Comparison: `refine` and its rivals, judged by labels that are held out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial

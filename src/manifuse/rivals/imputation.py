@@ -4,8 +4,6 @@ A regression of a reference's scores on the main features is fitted to the rows 
 reference's scores on all main rows, and then the data are treated as coupled.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Methods: the rivals of `refine`, each with its interface."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rivals of class probabilities, each in a few lines, as a user would write them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

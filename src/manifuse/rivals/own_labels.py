@@ -5,8 +5,6 @@ one of the scores, as they came and smoothed over the own graph. What a method g
 worth to a user who would otherwise retrain.
 """
 
-from __future__ import annotations
-
 from itertools import product, starmap
 from typing import NamedTuple
 

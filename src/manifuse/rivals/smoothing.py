@@ -3,8 +3,6 @@
 Every table of results needs this control: what the method gains over it is what the references are worth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from typing import Any

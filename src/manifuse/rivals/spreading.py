@@ -3,8 +3,6 @@
 This is scikit-learn's `LabelSpreading` on the graph that the other methods use. A row's score is its expected grade.
 """
 
-from __future__ import annotations
-
 import warnings
 from itertools import product
 from typing import Any

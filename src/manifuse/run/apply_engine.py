@@ -1,7 +1,5 @@
 """``manifuse apply --engine``: the workers of a Dask cluster refine parts of a table, into a folder of files."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tables of later rows in files, refined part by part."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce

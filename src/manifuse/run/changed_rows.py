@@ -1,7 +1,5 @@
 """Rows that come again: which of them changed since the fit, and whether later scores are in other units."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.stats
 

@@ -1,7 +1,5 @@
 """ClassifierCombiner: `refine` of class probabilities as a scikit-learn classifier."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PredictorCombiner: `refine` as a scikit-learn estimator."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

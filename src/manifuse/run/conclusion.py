@@ -1,7 +1,5 @@
 """Conclusion: the outcome of a run, taken or not, and why."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

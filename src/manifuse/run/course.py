@@ -1,7 +1,5 @@
 """Course: what was chosen on the way of a run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Jobs of a run that the workers of a Dask cluster compute."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError

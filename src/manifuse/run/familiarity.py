@@ -1,7 +1,5 @@
 """Familiarity: how near rows that come later are to the fitted rows, and which of their columns are strange."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

@@ -1,7 +1,5 @@
 """File runs: refine tables in files, which may be larger than memory, and write the refined table."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

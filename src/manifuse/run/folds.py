@@ -1,7 +1,5 @@
 """Folds: what cross-validation does to the pairs of a combiner, and main rows that are pairs in every fit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

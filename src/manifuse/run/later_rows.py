@@ -1,7 +1,5 @@
 """Later rows: how rows that are not among the fitted ones are refined, a block at a time."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property

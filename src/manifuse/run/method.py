@@ -1,7 +1,5 @@
 """JointDiffusion: what `refine` does, as a value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Method parameters: hyperparameters of a method as parameters of an estimator of scikit-learn."""
 
-from __future__ import annotations
-
 from copy import copy
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Saved refinements: a NumPy archive of named arrays and a text of plain values, without code (docs/saved.md)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

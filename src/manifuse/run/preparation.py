@@ -1,7 +1,5 @@
 """Preparation: everything that a run does before its columns. The result is `RunInputs`."""
 
-from __future__ import annotations
-
 from manifuse.backends.backend import Backend
 from manifuse.columns.all_columns import RunInputs
 from manifuse.columns.held_labels import most_taught

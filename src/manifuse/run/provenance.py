@@ -1,7 +1,5 @@
 """Provenance: what a refinement was made of and when, and what the columns of its main table were called."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Ranks: the fallback for a row without evidence. The row keeps the place of its own score."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

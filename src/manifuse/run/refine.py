@@ -1,7 +1,5 @@
 """The front door: refine one predictor by others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature

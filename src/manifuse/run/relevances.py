@@ -1,7 +1,5 @@
 """Relevances: what a run found out about every reference."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 import numpy as np

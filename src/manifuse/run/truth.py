@@ -1,7 +1,5 @@
 """Truth: what scikit-learn calls ``y``, one value for every row, as labels of the rows where it is known."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Annotated data: tables of scores in ``.h5ad`` files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Arrays and archives of NumPy, read without executing anything in them."""
 
-from __future__ import annotations
-
 import math
 import zipfile
 from collections import Counter

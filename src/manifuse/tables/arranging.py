@@ -1,7 +1,5 @@
 """Arranging: rows that come later get the features of the fitted rows, in their order, and must have their classes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from copy import copy
 from unicodedata import normalize

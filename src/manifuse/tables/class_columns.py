@@ -1,7 +1,5 @@
 """Class columns: which columns of a table have probabilities of classes, by a regular expression of their names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 

@@ -1,7 +1,5 @@
 """Columns of a table: which values are numbers or ids, and which are refused."""
 
-from __future__ import annotations
-
 import re
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Arrays and columns of every library, read as NumPy arrays and given back. No other file knows the libraries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Features by default: all columns but the index of a data frame, if they are not probabilities of classes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The order in which rows of a table are drawn: the rows themselves give it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, order_of_rows

@@ -1,7 +1,5 @@
 """Names of features: which they are, and where those of one table are in another."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Features that stay in columns of a file, and are read when they are needed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Formats of tables that polars reads: CSV, Parquet, Arrow and JSON lines."""
 
-from __future__ import annotations
-
 import csv
 import os
 from collections import Counter

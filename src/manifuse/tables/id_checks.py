@@ -1,7 +1,5 @@
 """Ids: which are refused, because they would be mistaken for others, or would eat the memory."""
 
-from __future__ import annotations
-
 import re
 import reprlib
 from collections.abc import Callable, Iterable

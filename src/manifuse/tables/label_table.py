@@ -1,7 +1,5 @@
 """Labels, read from a table."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import Path
 

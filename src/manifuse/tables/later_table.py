@@ -1,7 +1,5 @@
 """Tables of later rows in files, window by window."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Level: the mean and the deviation of scores or of a column, and so how they are standardised and brought back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

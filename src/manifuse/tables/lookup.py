@@ -1,7 +1,5 @@
 """Lookup: the scores of a reference, found by id."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

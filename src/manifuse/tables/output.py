@@ -1,7 +1,5 @@
 """Tables as they are written: CSV, Parquet, Arrow, JSON lines and NumPy archives."""
 
-from __future__ import annotations
-
 import errno
 import io
 import re

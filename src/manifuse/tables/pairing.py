@@ -1,7 +1,5 @@
 """Pairing: which rows of two tables are the same thing, and which tables are refused or have nothing to say."""
 
-from __future__ import annotations
-
 import hashlib
 import reprlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Pairs file: ids of the same things, for tables whose ids differ."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

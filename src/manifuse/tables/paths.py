@@ -1,7 +1,5 @@
 """Paths of files that are read and written, checked before any work is done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from os.path import isdir, realpath
 from pathlib import Path

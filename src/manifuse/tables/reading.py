@@ -1,7 +1,5 @@
 """Reading: what is refused before a file is read, and one sentence for a file that cannot be read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Sampling: which rows of large tables are fitted."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 

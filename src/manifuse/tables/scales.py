@@ -1,7 +1,5 @@
 """Scales of predictions: probabilities are refined as log-odds or log-ratios, and come back as probabilities."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, cast
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of scores, read from a file of any format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Spelling: ids of two tables that look alike and are not equal."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Table columns: what the columns of a table are called, as it came and as it is written."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self

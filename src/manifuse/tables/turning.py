@@ -4,8 +4,6 @@ References of the same classes need not be turned. For other classes, or scores 
 that they agree at the pairs, as one score would be given a sign.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Tables as users have them: observations and labels as they are, and data frames by the names of their columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """A finding, and lists of names in its sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

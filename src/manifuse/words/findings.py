@@ -1,7 +1,5 @@
 """Findings: what speaks for a refinement and against it. They are made here, for summary, pages and JSON alike."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What labels say for a refinement and against it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

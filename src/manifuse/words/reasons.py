@@ -1,7 +1,5 @@
 """Reasons in sentences. Each says what to do, if there is something to do; parameters stand in backticks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

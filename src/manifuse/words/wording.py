@@ -1,7 +1,5 @@
 """What a refinement says in a few lines: what became of the scores, why, and what each reference is worth."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from textwrap import fill as fill_lines
