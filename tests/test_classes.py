@@ -297,6 +297,38 @@ def test_a_copy_under_other_names_of_classes_repeats_the_main_predictor():
         np.testing.assert_allclose(result.scores, plain.scores, atol=1e-8)
 
 
+@pytest.mark.parametrize(
+    "again",
+    [
+        lambda came: came**1.5 / (came**1.5).sum(axis=1, keepdims=True),
+        lambda came: np.sqrt(came) / np.sqrt(came).sum(axis=1, keepdims=True),
+        lambda came: (came.round(2) + 1e-9) / (came.round(2) + 1e-9).sum(axis=1, keepdims=True),
+    ],
+    ids=["surer", "less sure", "rounded"],
+)
+def test_own_probabilities_that_were_calibrated_again_repeat_the_main_predictor(again):
+    main, others, _, _, _ = draw(5)
+    copy = mf.Observations(again(main.came), ids=main.keys, classes=NAMES, name="copy")
+    plain = mf.refine(main, others, rng=0)
+    with pytest.warns(mf.ManifuseWarning, match="copy repeats the scores of ours"):
+        result = mf.refine(main, [*others, copy], rng=0)
+    np.testing.assert_allclose(result.scores, plain.scores, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize("places", [(0, 1, 2, 3), (1, 0, 2, 3), (3, 2, 1, 0), (1, 2, 3, 0)])
+def test_a_reference_whose_classes_are_exchanged_is_named(places):
+    main, others, _, _, _ = draw(5)
+    called = [NAMES[place] for place in places]
+    theirs = mf.Observations(others[0].came, others[0].table, ids=others[0].keys, classes=called, name="theirs")
+    with warnings.catch_warnings(record=True) as caught:
+        mf.refine(main, [theirs], rng=0)
+    said = [str(each.message) for each in caught if each.message.code == "exchanged_classes"]
+    moved = [f"{NAMES[place]} as {NAMES[own]}" for own, place in enumerate(places) if own != place]
+    assert len(said) == bool(moved)
+    assert all(each in said[0] for each in moved)
+
+
 def test_a_score_is_refined_by_classes(tmp_path):
     main, others, _, _, _ = draw(4)
     features = {f"x{place}": column for place, column in enumerate(main.table.T)}

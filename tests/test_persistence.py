@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import manifuse as mf
+from manifuse.records import write
 from manifuse.run import later_rows, persistence
 from tests.problems import draw, remade
 from tests.test_classes import draw as draw_classes
@@ -57,7 +58,7 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
         assert repr(getattr(again, name)) == repr(getattr(result, name)), name
     for name in ("predictions", "weights", "support", "uncertainty"):
         np.testing.assert_array_equal(getattr(again, name), getattr(result, name))
-    assert repr(again.evidence.agreement.to_record()) == repr(result.evidence.agreement.to_record())
+    assert repr(write(again.evidence.agreement)) == repr(write(result.evidence.agreement))
     assert again.course.setting == result.course.setting
     assert again.course.tried == result.course.tried
     new = later(case)

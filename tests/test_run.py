@@ -9,6 +9,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import torch
+from scipy.special import expit
+from scipy.stats import rankdata
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
@@ -206,10 +208,11 @@ def test_references_of_pure_noise_are_found_out_and_do_no_harm(labelled):
 
 
 @pytest.mark.parametrize("labelled", [False, True])
-def test_a_duplicate_of_the_main_predictor_does_no_harm(labelled):
+@pytest.mark.parametrize("another", [lambda scores: 2.0 * scores + 1.0, np.exp, expit, rankdata])
+def test_a_duplicate_of_the_main_predictor_does_no_harm(labelled, another):
     case = draw(8)
     labels = case.labels() if labelled else None
-    duplicate = remade(case.main, predictions=2.0 * case.main.scores + 1.0, name="duplicate")
+    duplicate = remade(case.main, predictions=another(case.main.scores), name="duplicate")
     plain = mf.refine(case.main, case.references, labels, rng=0)
     with pytest.warns(mf.ManifuseWarning, match="repeats the scores of main"):
         again = mf.refine(case.main, [*case.references, duplicate], labels, rng=0)
@@ -238,6 +241,17 @@ def test_a_copy_of_a_part_of_the_main_table_does_no_harm(rows, decimals):
     with pytest.warns(mf.ManifuseWarning, match=said):
         again = mf.refine(case.main, [*case.references, part], rng=0)
     assert np.allclose(again.predictions, plain.predictions, rtol=0, atol=1e-8) is (rows == 40)
+
+
+def test_references_that_share_no_row_are_named():
+    case = draw(8, rows=100)
+    theirs = mf.Observations(case.truth, ids=case.main.keys, name="theirs")
+    parts = [remade(theirs.take(rows), name=f"part {rows[0]}") for rows in (np.arange(30), np.arange(30, 60))]
+    found = mf.refine(case.main, [*parts, remade(theirs.take(np.arange(20, 40)), name="between")], rng=0)
+    assert found.evidence.disjoint == ("part 0", "part 30")
+    assert "known to several of “part 0” and “part 30”. If they are parts of one" in " ".join(found.summary().split())
+    few = [remade(each.take(np.arange(12)), name=each.name) for each in parts]
+    assert mf.refine(case.main, few, rng=0).evidence.disjoint == (), "by chance they would share one row"
 
 
 @pytest.mark.parametrize("what", ["two values", "an outlier"])

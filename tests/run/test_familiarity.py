@@ -13,8 +13,9 @@ from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
 from manifuse.diffusion.setup import search_order
 from manifuse.run.changed_rows import changed_rows, warn_of_units
-from manifuse.run.familiarity import Familiarity, exchanged
+from manifuse.run.familiarity import Familiarity
 from manifuse.run.ranks import alone_of
+from manifuse.tables.exchanged import exchanged
 
 
 def table(features, **others):

@@ -136,6 +136,8 @@ class Evidence:
         Classes that no reference that is followed can speak of, because it or its pairs lack them.
     pairs_like_rest : bool
         Whether the rows that references know which are followed are like all rows, but for chance.
+    disjoint : tuple of str
+        References that share no row with another one, though by chance they would: perhaps parts of one table.
     """
 
     name: str
@@ -149,6 +151,7 @@ class Evidence:
     unexplained: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
     pairs_like_rest: bool = True
+    disjoint: tuple[str, ...] = ()
 
     @property
     def gain(self) -> Gain | None:

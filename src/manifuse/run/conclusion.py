@@ -27,7 +27,7 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.run.course import Course
 from manifuse.run.fitted_model import FittedModel
 from manifuse.run.method import JointDiffusion
-from manifuse.run.relevances import metric_of, relevance_of, worths_of
+from manifuse.run.relevances import disjoint_of, metric_of, relevance_of, worths_of
 from manifuse.tables.observations import Observations
 
 #: Fitted scores are turned around if their correlation with own scores is so many standard errors below 0.
@@ -55,6 +55,7 @@ def conclude(method: JointDiffusion, given: RunInputs) -> tuple[Evidence, Course
         unexplained=unexplained_rows(problem.main, found, scored, refined.scores) if verdict.accepted else (),
         uncovered=() if expected.covered is None else expected.covered.names_of_others(expected.pulls),
         pairs_like_rest=pairs_are_like_rest(found.known.fitted, expected.pulls),
+        disjoint=disjoint_of(given, found),
     )
     return evidence, Course.of(given, found), fitted_model
 

@@ -34,6 +34,7 @@ def facts_of(result: Refinement) -> dict[str, Any]:
         "unexplained": list(result.evidence.unexplained),
         "uncovered": list(result.evidence.uncovered),
         "pairs_like_rest": result.evidence.pairs_like_rest,
+        "disjoint": list(result.evidence.disjoint),
         "held_out": None if measured is None else measured.held.name,
         "straightened": result.main.straightening is not None,
         "references": write(result.relevance),

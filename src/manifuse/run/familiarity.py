@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
 from manifuse.backends.index import Index
@@ -19,6 +17,7 @@ from manifuse.kernels.columns import means_and_deviations
 from manifuse.kernels.rows import inverse_order
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.drawing_order import places_of
+from manifuse.tables.exchanged import exchanged, least_of, warn_of_exchanged
 from manifuse.tables.feature_names import columns_said
 from manifuse.tables.observations import Observations
 
@@ -48,10 +47,10 @@ BEYOND_ROWS, BEYOND_SHARE, BEYOND = 3, 0.02, 1.5
 #: fewer it may be an hour or a month.
 FEW_VALUES = 60
 
-#: Later scores are reversed if they correlate negatively, by this much and with few rows by more, with the mean score
-#: of so many similar fitted rows. If features say nothing of scores, they do not correlate. Classes are exchanged if
-#: probabilities correlate by twice as much more with those of other classes.
-AGAINST, SIMILAR = 0.3, 5
+#: Later scores are reversed if they correlate negatively, as clearly as exchanged classes do, with the mean score of
+#: so many similar fitted rows. If features say nothing of scores, they do not correlate. To be exchanged, classes must
+#: correlate by twice as much more with others.
+SIMILAR = 5
 
 
 def index_of(main: Observations, *, standardised: bool) -> Index:
@@ -168,18 +167,13 @@ class Familiarity:
         assert new.table is not None, "features were not compared"
         rows = thinned(len(new), SPREAD_ROWS)
         similar = self.index.nearest(new.table[rows], SIMILAR)[1]
-        least = max(AGAINST, 3.0 / np.sqrt(len(similar)))
+        least = least_of(len(similar))
         if new.classes is not None and main.classes is not None:
             names = main.classes.names
             sides = new.in_scale(new.scores)[rows], main.in_scale(main.scores)[similar].mean(axis=1)
             fits = exchanged(sides[0][:, new.classes.places_of(names)], sides[1], 2.0 * least)
-            if len(moved := np.flatnonzero(fits != np.arange(len(names)))):
-                shown = ", ".join(f"{names[each]} as {names[fits[each]]}" for each in moved)
-                warn(
-                    "exchanged_classes",
-                    f"The probabilities of {new.name} are those of other classes in similar fitted rows ({shown}); "
-                    "check the names of its columns, and the order of the features.",
-                )
+            said = f"The probabilities of {new.name} are those of other classes in similar fitted rows"
+            warn_of_exchanged(said, names, fits, "the names of its columns, and the order of the features")
             return
         scores = new.scores[rows]
         alignment = inner(on_sphere(scores), on_sphere(main.scores[similar].mean(axis=1)))
@@ -202,18 +196,6 @@ class Familiarity:
         """
         nearest = edges.nearest if index is self.index else np.sqrt(self.index.nearest(features, 1)[0][:, 0])
         return np.asarray(np.clip(2.0 - nearest / self.reach, 0.0, 1.0))
-
-
-def exchanged(later: FloatArray, similar: FloatArray, least: float) -> IndexArray:
-    """The class of ``similar`` rows (q, k) that each class of ``later`` ones fits best, shape (k,), each taken once.
-
-    All fit themselves, unless those that do not correlate more with the others by ``least``, in the mean.
-    """
-    # Of a constant column the distance is NaN.
-    correlated = 1.0 - np.nan_to_num(cdist(later.T, similar.T, "correlation"), nan=1.0)
-    own, fits = linear_sum_assignment(-correlated)
-    gains = (correlated[own, fits] - correlated[own, own])[own != fits]
-    return np.asarray(fits if len(gains) and gains.mean() > least else own)
 
 
 def strange_by(rows: FloatArray, widest: FloatArray) -> FloatArray:

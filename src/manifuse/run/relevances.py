@@ -16,6 +16,9 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.problem import Problem, Reference
 
+#: References that share no row are named if they would share so many by chance.
+SHARED_BY_CHANCE = 2
+
 
 def worths_of(
     given: RunInputs, found: RunOutputs, held_out: HeldOutScores | None
@@ -102,3 +105,11 @@ def metric_of(problem: Problem, refined: RefinedScores) -> FloatArray:
                 sides = (on_sphere(columns[both, column]) for column in (one, other))
                 metric[one, other] = metric[other, one] = inner(*sides)
     return metric
+
+
+def disjoint_of(given: RunInputs, found: RunOutputs) -> tuple[str, ...]:
+    """Names of references that share no row with another one, though by chance they would."""
+    known = found.known.fitted.known
+    count = known.sum(axis=0)
+    apart = (known.T @ known == 0) & (np.outer(count, count) >= SHARED_BY_CHANCE * len(known))
+    return tuple(each.name for each, is_so in zip(given.taking_part.values(), apart.any(axis=1), strict=True) if is_so)

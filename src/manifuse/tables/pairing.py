@@ -24,9 +24,6 @@ LEAST_PAIRS, FEW_PAIRS = 3, 10
 #: ranks. So copies in fewer digits and of another scale do, and scores that share nothing but an outlier do not.
 REPEATED = 1e-3
 
-#: Probabilities below this count as this where their logarithms are compared.
-LEAST_PROBABILITY = 1e-6
-
 #: Where a reference has nothing to say.
 ON_COMMON_ROWS = " on the rows that both know"
 
@@ -96,12 +93,13 @@ def why_idle(
         sides += [(ours, theirs)] if ours.ndim == theirs.ndim == 1 else []
     elif main.classes is not None and table.classes is not None:
         theirs = theirs[:, table.classes.places_of(main.classes.names)]
-        # Probabilities that were calibrated again have other differences of their logarithms, but for one factor.
-        sides = [(ours, theirs), (_log_ratios(ours), _log_ratios(theirs))]
+        # Probabilities that were calibrated again have the same differences of their logarithms, but for one factor.
+        whole = ((ours > 0) & (theirs > 0)).all(axis=1)
+        sides = [(ours, theirs), (_log_ratios(ours[whole]), _log_ratios(theirs[whole]))]
     else:
         sides = [(ours, theirs)]
     # A few rows, or rows of which many are equal, may be alike by chance.
-    if len(np.unique(ours, axis=0)) >= FEW_PAIRS and any(_are_alike(*each) for each in sides):
+    if any(len(np.unique(each[0], axis=0)) >= FEW_PAIRS and _are_alike(*each) for each in sides):
         where = "" if is_coupled else ON_COMMON_ROWS
         return f"{table.name} repeats the scores of {main.name}{where}, but for their scale; it gets weight 0."
     return None
@@ -109,7 +107,7 @@ def why_idle(
 
 def _log_ratios(probabilities: FloatArray) -> FloatArray:
     """Logarithms of probabilities (p, k), less their mean in each row."""
-    logarithms = np.log(np.maximum(probabilities, LEAST_PROBABILITY))
+    logarithms = np.log(probabilities)
     return np.asarray(logarithms - logarithms.mean(axis=1)[:, np.newaxis])
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import centred_norm, is_constant, on_sphere, standardise_prediction
+from manifuse.tables.exchanged import exchanged, least_of, warn_of_exchanged
 from manifuse.tables.far_values import warn_of_far, warn_of_far_features
 from manifuse.tables.level import Level
 from manifuse.tables.lookup import Lookup
@@ -70,6 +71,12 @@ class Reference:
         turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=share == 1)
         if idle is not None:
             warn("idle_reference", idle)
+        elif turning is None and main.classes is not None and table.classes is not None:
+            ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
+            theirs = theirs[:, table.classes.places_of(main.classes.names)]
+            fits = exchanged(theirs, ours, least_of(len(main_rows)))
+            said = f"The probabilities of {table.name} are those of other classes in {main.name}"
+            warn_of_exchanged(said, main.classes.names, fits, "which column is which class; if they are right, go on")
         return cls(table, main_rows, reference_rows, share, idle is not None, turning)
 
     def straightened(self, main: Observations) -> Reference:

@@ -144,6 +144,11 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         but = ", but for the rows that they know" if _helps_at_pairs(evidence) else ""
         yield Finding("harmful", False, f"Perhaps better left out{but}: {listed}.", "ignored")
     yield from _of_coverage(evidence)
+    if evidence.disjoint:
+        said = f"No common row is known to several of {named(evidence.disjoint)}"
+        yield Finding(
+            "disjoint", False, f"{said}. If they are parts of one table, join them: each counts.", "references"
+        )
     few = named(entry.name for entry in entries if entry.pairs < FEW_COMMON_ROWS)
     if few:
         said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{name}”."
