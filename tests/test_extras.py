@@ -16,7 +16,9 @@ def search_approximately(folder):
     del folder
     rng = np.random.default_rng(0)
     ours = mf.Observations(np.arange(400.0), rng.standard_normal((400, 3)), ids=range(400), name="ours")
-    theirs = mf.Observations(np.arange(400.0) ** 2, rng.standard_normal((400, 3)), ids=range(200, 600), name="theirs")
+    theirs = mf.Observations(
+        (np.arange(400.0) - 50.0) ** 2, rng.standard_normal((400, 3)), ids=range(200, 600), name="theirs"
+    )
     mf.refine(ours, [theirs], method=mf.JointDiffusion(diffusion=mf.Algorithm1(search="approximate")), rng=0)
 
 

@@ -137,8 +137,8 @@ def test_remedies_for_later_tables_can_be_followed(folder, monkeypatch, capsys):
     classes = pl.read_csv("main.csv").with_columns(p_yes=0.1 + pl.col("x0").rank() / 200)
     classes = classes.with_columns(p_no=1.0 - pl.col("p_yes")).drop("score")
     classes.write_csv("classes.csv")
-    common = classes.select("id", p_no=0.1 + pl.col("x1").rank() / 200)[:80]
-    common = common.with_columns(p_yes=1.0 - pl.col("p_no"))
+    common = classes.select("id", p_yes=0.1 + pl.col("x1").rank() / 200)[:80]
+    common = common.with_columns(p_no=1.0 - pl.col("p_yes"))
     common.write_csv("common.csv")
     sides = ("refine", "classes.csv", "--reference", "common.csv", "--classes", "p_(.*)", "--ask-references")
     assert run(monkeypatch, *sides, "--out", "out.csv", "--save", "model.npz") == 0

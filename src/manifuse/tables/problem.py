@@ -76,7 +76,7 @@ class Reference:
             theirs = theirs[:, table.classes.places_of(main.classes.names)]
             fits = exchanged(theirs, ours, least_of(len(main_rows)))
             said = f"The probabilities of {table.name} are those of other classes in {main.name}"
-            warn_of_exchanged(said, main.classes.names, fits, "which column is which class; if they are right, go on")
+            warn_of_exchanged(said, main.classes.names, fits, "which column is which class")
         return cls(table, main_rows, reference_rows, share, idle is not None, turning)
 
     def straightened(self, main: Observations) -> Reference:

@@ -1,6 +1,6 @@
 """Findings: what speaks for a refinement and against it. They are made here, for summary, pages and JSON alike."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from manifuse.columns.refined_scores import LITTLE, RefinedScores
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
-from manifuse.evidence.relevance import Standing
+from manifuse.evidence.relevance import Relevance, Standing
 from manifuse.grid import many
 from manifuse.words.finding import Finding, named
 from manifuse.words.label_findings import of_averaging, of_labels, too_few
@@ -144,6 +144,11 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         but = ", but for the rows that they know" if _helps_at_pairs(evidence) else ""
         yield Finding("harmful", False, f"Perhaps better left out{but}: {listed}.", "ignored")
     yield from _of_coverage(evidence)
+    yield from _of_common_rows(evidence, entries)
+
+
+def _of_common_rows(evidence: Evidence, entries: Sequence[Relevance]) -> Iterator[Finding]:
+    """Which references share no row with another one, and which have few pairs."""
     if evidence.disjoint:
         said = f"No common row is known to several of {named(evidence.disjoint)}"
         yield Finding(
@@ -151,7 +156,7 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         )
     few = named(entry.name for entry in entries if entry.pairs < FEW_COMMON_ROWS)
     if few:
-        said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{name}”."
+        said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{evidence.name}”."
         yield Finding("few pairs", False, said, "references")
 
 
