@@ -433,7 +433,7 @@ def test_frames_come_back_with_a_column_for_each_class():
 def test_what_is_left_of_a_lesson_is_left_at_pairs_alone():
     main, others, labels, _, _ = draw(1, labels=120)
     learned = mf.refine(main, others, labels, rng=0).fitted_model.columns.learned
-    columns = {"pairs": np.array([1.0, 0.0]), learned.beyond: np.zeros((2, 3))}
+    columns = {"known itself": np.array([1.0, 0.0]), learned.beyond: np.zeros((2, 3))}
     rows = View(np.empty((2, 0)), columns, np.empty((2, 0)))
     faded = replace(learned, at_pairs=0.25, reach=np.inf).fade(rows, np.ones((2, 3)))
     np.testing.assert_allclose(faded, [[0.25] * 3, [1.0] * 3])

@@ -110,7 +110,7 @@ def test_what_is_clear_is_not_called_chance(taught, value, chance):
 @pytest.mark.parametrize("left, share", [(1.0, None), (0.997, None), (0.42, "42%")])
 def test_references_are_said_to_count_less_where_they_do(taught, left, share):
     measured = replace(taught.evidence.measured, at_pairs=Gain(-0.01, 0.02, 60, "accuracy"))
-    agreement = replace(taught.evidence.agreement, left=left)
+    agreement = replace(taught.evidence.agreement, kept_share=left)
     evidence = replace(taught.evidence, measured=measured, agreement=agreement)
     (said,) = (each for each in findings_of(evidence, taught.refined) if each.code == "pairs")
     assert ("so the references count" in said.sentence) is (share is not None)

@@ -12,7 +12,7 @@ import manifuse as mf
 from manifuse.backends.backend import Backend
 from manifuse.backends.neighbours import Query
 from manifuse.diffusion.joint import mix, mixture
-from manifuse.kernels import columns, tensors
+from manifuse.kernels import feature_blocks, tensors
 from manifuse.tables.containers import device_of
 
 
@@ -49,7 +49,7 @@ def diffused(case, backend=None, **options):
 )
 def test_order_blocks_of_columns_and_threads_change_no_result(case, later, run, method, within, monkeypatch):
     plain = run(case, **method)
-    monkeypatch.setattr(columns, "NUMBERS", 100)
+    monkeypatch.setattr(feature_blocks, "NUMBERS", 100)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     large = run(case, mf.Host(ordered_rows=10), **method)
     np.testing.assert_allclose(large.predictions, plain.predictions, atol=within)

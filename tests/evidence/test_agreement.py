@@ -239,8 +239,8 @@ def test_versions_of_one_model_are_alike_where_they_share_few_pairs(rng):
     np.testing.assert_array_equal(np.delete(found.alike, 1, 0)[:, 2:], np.delete(found.found, 1, 0)[:, 2:])
     asked = ask(own, columns[:, 1:], imputed, same_target=None)
     apart = ask(own, columns[:, [2, 3, 4]], imputed[:, 1:], same_target=None)
-    assert asked.full_pulls[0] == asked.full_pulls[1], "they share what one of them counts"
-    assert asked.full_pulls[0] < 0.75 * apart.full_pulls[0]
+    assert asked.pulls_without_labels[0] == asked.pulls_without_labels[1], "they share what one of them counts"
+    assert asked.pulls_without_labels[0] < 0.75 * apart.pulls_without_labels[0]
     columns[:92, 1] = np.nan
     assert correlations(columns, imputed).alike[1, 2] == correlations(columns, imputed).found[1, 2], "8 are too few"
 

@@ -10,7 +10,7 @@ from manifuse.backends.graph import SparseAffinity
 from manifuse.backends.neighbours import Query
 from manifuse.backends.torch import TensorAffinity
 from manifuse.kernels.chebyshev import moments, propagate, smooth
-from manifuse.kernels.rows import inverse_order
+from manifuse.kernels.sparse_rows import inverse_order
 
 ROWS = 90
 

@@ -9,8 +9,8 @@ from scipy.special import softmax
 from tests.problems import smooth_truth
 
 import manifuse as mf
+from manifuse.columns.change_if_unknown import ChangeIfUnknown
 from manifuse.columns.scored import in_units
-from manifuse.columns.unknown import ChangeIfUnknown
 from manifuse.run.later_rows import LaterRows
 from manifuse.tables.classes import Classes
 

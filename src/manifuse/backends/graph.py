@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.laplacian import degrees_of, joint_weights, normalised_affinity
-from manifuse.kernels.rows import inverse_order
+from manifuse.kernels.sparse_rows import inverse_order
 
 
 class FeatureGraph(ABC):

@@ -12,7 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from manifuse.backends.neighbours import Order, Scaling
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import cells_of, nearest_in_cells
-from manifuse.kernels.rows import inverse_order
+from manifuse.kernels.sparse_rows import inverse_order
 
 #: From so many rows on, rows are put into cells if faiss is installed; smaller tables are searched exactly.
 IN_CELLS = 5_000

@@ -9,9 +9,9 @@ import numpy as np
 
 from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.columns import means_and_deviations, rescale
+from manifuse.kernels.feature_blocks import means_and_deviations, rescale
 from manifuse.kernels.laplacian import squared_distances
-from manifuse.kernels.rows import inverse_order
+from manifuse.kernels.sparse_rows import inverse_order
 
 Search = Literal["auto", "exact", "approximate"]
 

@@ -146,7 +146,7 @@ class Columns:
 
     def of_scores(self, rows: View) -> tuple[FloatArray, FloatArray, BoolArray]:
         """What scores are made of: what is expected of rows, the last column, and which rows are pairs."""
-        return rows["expected"], rows[self.last], rows["pairs"] > 0
+        return rows["expected"], rows[self.last], rows["known itself"] > 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from manifuse.columns.column import Column, FittedViews
 from manifuse.columns.covered import CoveredClasses
-from manifuse.columns.spoken import SpokenDirections
+from manifuse.columns.spoken_directions import SpokenDirections
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.level import Level

@@ -70,8 +70,7 @@ class Imputed(Column):
     def add_to(self, rows: View, name: str) -> View:
         """Add the scores (q, m, c), standardised by the pairs, and what else is known with them; see `Column.add_to`.
 
-        That is "imputed" (q, m, c): the scores, as if no reference knew a row itself that it need not know; "doubt"
-        (q, m): how little is known of each, in [0, 1], which is 0 where the reference knows the row; and "pairs".
+        That is "imputed", "doubt" and "known itself"; see `View`.
         """
         imputed, doubt = np.zeros((len(rows), len(self.numbers), rows["own"].shape[1])), np.ones_like(rows.known)
         asked = [each for each in self.lessons if not each.knows_most or not rows.known[:, each.column].all()]
@@ -81,9 +80,10 @@ class Imputed(Column):
         known, scores = rows.known > 0, imputed.copy()
         if "looked up" in rows.columns:
             scores[known] = rows["looked up"][known]
+        # Lessons read what most rows have: of a reference that knows few, imputed scores, even where it knows the row.
         imputed[:, self.usual] = scores[:, self.usual]
         rows = rows.with_column(name, scores).with_column("imputed", imputed)
-        return rows.with_column("doubt", np.where(known, 0.0, doubt)).with_column("pairs", self._pairs(rows))
+        return rows.with_column("doubt", np.where(known, 0.0, doubt)).with_column("known itself", self._pairs(rows))
 
     def look_up(self, keys: NDArray[np.str_], rows: View) -> View:
         """Add what the references know of rows with these ids."""
@@ -154,7 +154,7 @@ class Imputed(Column):
 def impute(
     known: FittedViews, references: Mapping[int, Reference], measured: IndexArray, places: IndexArray, name: str
 ) -> tuple[Imputed, FittedViews]:
-    """Add the columns "references", "imputed", "unseen", "pairs" and "doubt".
+    """Add the columns "references", "imputed", "unseen", "known itself" and "doubt".
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def impute(
     imputed, held_out = Imputed(tuple(references), names, tuple(lessons), lookups, tuple(levels)), never.copy()
     held_out[:, imputed.usual] = values[:, imputed.usual]
     known = known.add("references", values, held_out).add("imputed", held_out).add("unseen", never)
-    return imputed, known.add("pairs", imputed._pairs(rows), np.zeros(len(rows))).add("doubt", doubt)
+    return imputed, known.add("known itself", imputed._pairs(rows), np.zeros(len(rows))).add("doubt", doubt)
 
 
 def _nothing(rows: Sized) -> FloatArray:

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.column import Column, FittedViews, Mixed, mixed
+from manifuse.columns.confirmed_shares import left_at_pairs, measured_share
 from manifuse.columns.covariance import OF_FEATURES, Covariance
-from manifuse.columns.heard import Heard
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.lesson import NUMBERS, Lesson, RefittableLesson, learn
 from manifuse.columns.probable import ProbabilityMap
-from manifuse.columns.shares import left_at_pairs, measured_share
+from manifuse.columns.reference_measurements import Heard
 from manifuse.columns.view import LogRatios, View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.score import Score
@@ -90,7 +90,7 @@ class Learned(Column):
         if isinstance(self.level, ProbabilityMap):
             values = self.level.keep_untaught(values, rows[self.beyond])
         if self.at_pairs < 1:
-            back = (1.0 - self.at_pairs) * rows["pairs"][:, None]
+            back = (1.0 - self.at_pairs) * rows["known itself"][:, None]
             values = (1.0 - back) * values + back * rows[self.beyond]
         if not np.isfinite(self.reach):
             return values
@@ -154,7 +154,7 @@ def teach(
     if not isinstance(score, LogLoss):
         column = replace(column, heard=Heard.of(known.fitted, raw, doubts))
     there = known.fitted.take(score.rows)
-    if share > 0 and score.contrasts() is None and there["pairs"].any():
+    if share > 0 and score.contrasts() is None and there["known itself"].any():
         column = _measured_at_pairs(column, found, labels, there, share)
     held_out = column.fade(known.held_out, column.level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
@@ -182,7 +182,7 @@ def _measured_at_pairs(
 
 def _is_certainly_better(score: LogLoss, there: View, said: list[tuple[Learned, FloatArray]], share: float) -> bool:
     """Whether the second of two lessons certainly predicts labels of rows better that a reference knows."""
-    pairs = np.flatnonzero(there["pairs"])
+    pairs = np.flatnonzero(there["known itself"])
     known = score.only(pairs)
     if known is None:
         return False

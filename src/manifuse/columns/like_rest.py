@@ -6,7 +6,7 @@ import numpy as np
 
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import BoolArray, FloatArray
-from manifuse.kernels.columns import means_and_deviations
+from manifuse.kernels.feature_blocks import means_and_deviations
 
 #: Chosen rows are not like the rest if the mean of a column is so many standard errors away, and more with many
 #: columns; means differ by rounding by this many deviations.

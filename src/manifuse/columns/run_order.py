@@ -6,6 +6,7 @@ import numpy as np
 
 from manifuse.columns.all_columns import Columns, RunInputs, RunOutputs
 from manifuse.columns.column import FittedViews
+from manifuse.columns.confirmed_shares import kept_share_of_references
 from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
@@ -27,8 +28,7 @@ from manifuse.columns.like_rest import pairs_are_like_rest
 from manifuse.columns.own import Smoothed, sureness
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import comparable
-from manifuse.columns.shares import left_of_references
-from manifuse.columns.spoken import SpokenDirections
+from manifuse.columns.spoken_directions import SpokenDirections
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss
@@ -104,8 +104,8 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
         harm_shown = 1.0 - missed_share(known.fitted, given.score.rows)
     sure = sureness(own, given.problem.main.classes)
     agreement = ask(own, paired, imputed, same_target=given.same_target, harm_shown=harm_shown, sureness=sure)
-    left = left_of_references(known.fitted, agreement.full_pulls, given.score, given.problem.units)
-    return replace(agreement, left=left)
+    kept = kept_share_of_references(known.fitted, agreement.pulls_without_labels, given.score, given.problem.units)
+    return replace(agreement, kept_share=kept)
 
 
 def class_limits(given: RunInputs, known: FittedViews) -> tuple[CoveredClasses | None, SpokenDirections | None]:

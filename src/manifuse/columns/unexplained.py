@@ -30,7 +30,7 @@ def unexplained_rows(main: Observations, found: RunOutputs, scored: Scoring, ref
     """
     known = found.known
     name = "expected" if found.columns.taught is None else "taught"
-    pairs = known.fitted["pairs"] > 0
+    pairs = known.fitted["known itself"] > 0
     fitted, held_out = (
         scored.scores(main.scores, view["expected"], view[name], pairs) for view in (known.fitted, known.held_out)
     )

@@ -21,12 +21,37 @@ class View:
     ----------
     features : (q, d) array
         As they came; no columns if there are none.
-    columns : mapping of str to (q, c) arrays
-        By the name of the column. That of the references has the shape (q, m, c).
+    columns : mapping of str to arrays
+        By their names, see below.
     known : (q, m) array
         Whether each reference knows the row itself.
     edges : Edges or None
         To the nearest fitted rows, of rows that came later.
+
+    Notes
+    -----
+    The columns, in the order in which they are added. All are standardised, unless said otherwise.
+
+    ===================  =========  ================================================================================
+    name                 shape      what it is
+    ===================  =========  ================================================================================
+    ``own``              (q, c)     scores as they came
+    ``smoothed``         (q, c)     own scores, averaged over the graph
+    ``looked up``        (q, m, c)  scores of later rows that references know themselves, else 0
+    ``references``       (q, m, c)  scores of references: known or, elsewhere, imputed
+    ``imputed``          (q, m, c)  the same, but imputed at all rows if the reference knows few: lessons read these
+    ``unseen``           (q, m, c)  the same, imputed at all rows; of fitted rows alone
+    ``doubt``            (q, m)     how little is known of each, as a share of its variance; 0 where it is known
+    ``known itself``     (q,)       1 where a reference knows the row that lacks other main rows, else 0
+    ``expected``         (q, c)     own scores and references, as far as these are followed
+    ``imputed expected`` (q, c)     the same of imputed scores
+    ``calibrated``       (q, c)     probabilities of classes, as labels calibrate them, in coordinates
+    ``learned``          (q, c)     what labels taught
+    ``variance``         (q,)       how far the truth may be from that
+    ``taught``           (q, c)     what was known before, and what was learned
+    ``diffused``         (q, c)     what Algorithm 1 made of the column before
+    ``refined``          (q, c)     that column, and what was diffused of it
+    ===================  =========  ================================================================================
     """
 
     features: FloatArray

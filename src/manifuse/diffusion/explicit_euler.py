@@ -12,7 +12,7 @@ from manifuse.diffusion.schemes import Anchor, BridgeScheme, height, is_count, i
 from manifuse.errors import InputError
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
-from manifuse.kernels.rows import keep_largest, sum_to_one
+from manifuse.kernels.sparse_rows import keep_largest, sum_to_one
 
 
 @dataclass(frozen=True, eq=False)

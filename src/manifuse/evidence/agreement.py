@@ -45,7 +45,7 @@ class Agreement:
     Attributes
     ----------
     answer : Reason
-    full_pulls : (m,) array
+    pulls_without_labels : (m,) array
         How much the standardised scores of each reference count, where those of the main predictor count 1, before
         labels say anything of them; 0 if it is not followed.
     differing : (m,) array of bool
@@ -57,24 +57,24 @@ class Agreement:
         correlation, mean over references, and its standard error by the pairs; NaN with fewer than two.
     worths, worth_errors : (m,) array
         What is lost of that gain without each reference, and its standard error; NaN with fewer than three.
-    left : float
-        How much labels of rows that references know leave of these pulls, in [0, 1].
+    kept_share : float
+        Share of these pulls that the references keep, in [0, 1]; below 1 where labels show that they do harm.
     """
 
     answer: Reason
-    full_pulls: FloatArray
+    pulls_without_labels: FloatArray
     differing: BoolArray
     loadings: FloatArray
     gain: float
     standard_error: float
     worths: FloatArray
     worth_errors: FloatArray
-    left: float = 1.0
+    kept_share: float = 1.0
 
     @property
     def pulls(self) -> FloatArray:
         """How much the standardised scores of each reference count in the end (m,)."""
-        return self.left * self.full_pulls
+        return self.kept_share * self.pulls_without_labels
 
     @property
     def is_followed(self) -> bool:
@@ -87,7 +87,7 @@ class Agreement:
         def known(value: float) -> float | None:
             return None if np.isnan(value) else float(value)
 
-        numbers = {name: known(getattr(self, name)) for name in ("gain", "standard_error", "left")}
+        numbers = {name: known(getattr(self, name)) for name in ("gain", "standard_error", "kept_share")}
         lists = {name: [known(each) for each in getattr(self, name)] for name in ("pulls", "loadings")}
         return {"answer": self.answer.name, **numbers, **lists}
 
@@ -148,7 +148,7 @@ def ask(
     differing = ~np.isin(copies[1:], kept) & followed
     return Agreement(
         answer=answer,
-        full_pulls=pulls if followed else np.zeros(count),
+        pulls_without_labels=pulls if followed else np.zeros(count),
         differing=differing,
         # An estimate may be beyond what a correlation can be.
         loadings=np.clip(OneFactor.of(among).loadings, -1.0, 1.0)[copies],

@@ -15,7 +15,7 @@ from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import first_of, many
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.keys import locate
-from manifuse.kernels.rows import inverse_order
+from manifuse.kernels.sparse_rows import inverse_order
 from manifuse.kernels.sphere import alignment
 from manifuse.tables.drawing_order import order_of
 from manifuse.tables.far_values import MISSING, warn_of_far, warn_of_missing

@@ -11,7 +11,7 @@ from manifuse.evidence.gain import Gain
 from manifuse.evidence.holding_out import BLOCKS, Folds, Held, error_of_blocks, error_of_sum
 from manifuse.evidence.score import Score, in_trials
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
-from manifuse.kernels.order import concordance, concordant_pairs, different_pairs
+from manifuse.kernels.concordance import concordance, concordant_pairs, different_pairs
 from manifuse.kernels.sphere import standardise
 
 

@@ -52,9 +52,9 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
     diagonal = rows == columns
     times = np.where(diagonal, 1.0, 2.0)
 
-    def height(place: FloatArray) -> tuple[float, FloatArray]:
-        # Logarithms of variances, in deviations of the prior: so they vary alike, and the search is short.
-        # Finite, because the search would go on from an infinity with NaN.
+    def negative_log_posterior(place: FloatArray) -> tuple[float, FloatArray]:
+        # A place has logarithms of variances, in deviations of the prior: so they vary alike, and the search is short.
+        # Outside the value is finite, because the search would go on from an infinity with NaN.
         outside = OUTSIDE * (1.0 + float(place @ place)), 2.0 * OUTSIDE * place
         if np.abs(place).max() > FARTHEST:
             return outside
@@ -71,7 +71,7 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
         return float(likelihood + 0.5 * place @ place), deviations * gradient + place
 
     found = minimize(
-        height,
+        negative_log_posterior,
         np.zeros(count + 1),
         jac=True,
         method="L-BFGS-B",

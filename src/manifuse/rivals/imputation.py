@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.rows import inverse_order
+from manifuse.kernels.sparse_rows import inverse_order
 from manifuse.kernels.sphere import standardise
 from manifuse.tables.observations import Observations
 

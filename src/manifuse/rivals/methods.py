@@ -30,7 +30,7 @@ from manifuse.run.refine import seed_of
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
-from manifuse.tables.validity import demand_rows, demand_scores
+from manifuse.tables.table_checks import demand_rows, demand_scores
 
 Seed = np.random.Generator | int | None
 Labels = RankLabels | ClassLabels

@@ -21,7 +21,7 @@ from manifuse.tables.observations import Observations
 from manifuse.tables.output import TableWriter
 from manifuse.tables.straightening import straightened_by
 from manifuse.tables.table import Table
-from manifuse.tables.validity import tell_left_out
+from manifuse.tables.table_checks import tell_left_out
 
 #: A table of several windows is compared with the fitted rows by so many short windows, which lie evenly in it, of so
 #: many rows each.

@@ -6,11 +6,11 @@ import scipy.stats
 from manifuse.errors import warn
 from manifuse.grid import figures
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.kernels.columns import means_and_deviations
+from manifuse.kernels.feature_blocks import means_and_deviations
 from manifuse.run.familiarity import FEWEST_ROWS, strange_by
 from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
-from manifuse.tables.validity import all_alike
+from manifuse.tables.table_checks import all_alike
 
 #: Scores and features are the same up to this many standard deviations.
 SAME = 1e-9

@@ -7,11 +7,11 @@ import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.expected import Expected
-from manifuse.columns.hedged import temperature_by_mean
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.like_rest import pairs_are_like_rest
 from manifuse.columns.run_order import refine_columns
 from manifuse.columns.scored import HeldOutScores, Scoring, comparable, in_units
+from manifuse.columns.temperature_of_mean import temperature_by_mean
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.class_score import LogLoss, calibrate, chosen_by_class, risks_of
@@ -140,11 +140,11 @@ def _in_other_units(scored: Scoring, given: RunInputs) -> bool:
 def _gain_at_pairs(given: RunInputs, found: RunOutputs, held_out: HeldOutScores) -> Gain | None:
     """What following references in full gains at labelled rows that they know themselves; None if labels are few."""
     known, scored = found.known, held_out.scored
-    score = held_out.labels.score.only(np.flatnonzero(known.fitted["pairs"][held_out.labels.score.rows]))
+    score = held_out.labels.score.only(np.flatnonzero(known.fitted["known itself"][held_out.labels.score.rows]))
     if score is None:
         return None
     own = scored.of_own(given.problem.main.scores[score.rows])
-    expected = found.columns.expected.with_pulls(known.held_out, found.agreement.full_pulls)
+    expected = found.columns.expected.with_pulls(known.held_out, found.agreement.pulls_without_labels)
     values = expected.at(known.fitted.take(score.rows))
     gain = score.gain(own, in_units(scored.units, values))
     return None if gain.is_of_few else gain
@@ -168,7 +168,7 @@ def _is_turned(given: RunInputs, found: RunOutputs, scored: Scoring) -> bool:
 
 def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
     """Whether rows that references know themselves follow them, unless labels there show a loss, certain or not."""
-    followed = found.agreement.is_followed and bool(found.known.fitted["pairs"].any())
+    followed = found.agreement.is_followed and bool(found.known.fitted["known itself"].any())
     return followed and (at_pairs is None or at_pairs.value >= 0)
 
 

@@ -13,8 +13,8 @@ from manifuse.errors import warn
 from manifuse.evidence.one_factor import correlation
 from manifuse.grid import figures
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thinned
-from manifuse.kernels.columns import means_and_deviations
-from manifuse.kernels.rows import inverse_order
+from manifuse.kernels.feature_blocks import means_and_deviations
+from manifuse.kernels.sparse_rows import inverse_order
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.exchanged import exchanged, least_of, warn_of_exchanged

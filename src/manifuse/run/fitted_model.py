@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from manifuse.backends.graph import FeatureGraph
 from manifuse.columns.all_columns import Columns, RunOutputs
+from manifuse.columns.change_if_unknown import ChangeIfUnknown
 from manifuse.columns.edges import Joining
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring
-from manifuse.columns.unknown import ChangeIfUnknown
 from manifuse.kernels.arrays import BoolArray, IndexArray
 from manifuse.kernels.keys import KeyIndex
 from manifuse.machine import libraries_in_one_thread

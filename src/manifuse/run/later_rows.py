@@ -9,19 +9,19 @@ from threadpoolctl import threadpool_limits
 
 from manifuse.backends.index import Index
 from manifuse.columns.all_columns import MEASURING_ROWS, Columns
+from manifuse.columns.change_if_unknown import ChangeIfUnknown
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring, of_rows
-from manifuse.columns.unknown import ChangeIfUnknown
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError
 from manifuse.evidence.class_score import RISK
 from manifuse.evidence.intervals import LARGEST_ERROR
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.machine import threads
+from manifuse.run.fallback import Fallback, alone_of
 from manifuse.run.familiarity import FEWEST_ROWS, SPREAD_ROWS, Familiarity, index_of, warn_of_reference
-from manifuse.run.ranks import Fallback, alone_of
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
 
@@ -137,7 +137,7 @@ class LaterRows:
         found = self._cooled(self.scored.scores(scores, *self.columns.of_scores(rows)), temperature, rows)
         share = of_rows(familiar, found)
         alone = self._alone(scores)
-        # If both are equal, so is what is between them.
+        # Written so that equal scores stay equal to the last bit.
         refined = alone + share * (found - alone)
         errors = None
         if self.scored.error_scale is not None:

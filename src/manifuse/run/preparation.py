@@ -8,7 +8,7 @@ from manifuse.diffusion.footprint import LessonSize, demand_memory
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.tuning import choose_bridges
 from manifuse.evidence.score import Score
-from manifuse.kernels.columns import means_and_deviations
+from manifuse.kernels.feature_blocks import means_and_deviations
 from manifuse.run.method import JointDiffusion
 from manifuse.tables.problem import Problem
 

@@ -30,8 +30,8 @@ from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
 from manifuse.tables.scales import Scale
 from manifuse.tables.straightening import straightened_by
+from manifuse.tables.table_checks import all_alike, warn_of_lacking_classes
 from manifuse.tables.user_tables import FrameColumns, Labels
-from manifuse.tables.validity import all_alike, warn_of_lacking_classes
 
 #: Scores of which the largest is above this, and at most 100, may be percentages.
 PERCENTAGES = 50

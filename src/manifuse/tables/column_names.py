@@ -20,8 +20,8 @@ PAIR = ("better", "worse")
 class ColumnNames:
     """What columns of tables are called, where they have other names than manifuse's.
 
-    A name holds for the tables that have such a column, in which a column with our own name is then left out. A column
-    that was named is not dropped, unless the table has another of the names.
+    In a table that has a column of such a name, that column is read, and one with manifuse's own name is left out. A
+    column that was named is not dropped, unless the table has another of the names.
 
     Attributes
     ----------

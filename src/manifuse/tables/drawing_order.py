@@ -3,7 +3,7 @@
 import numpy as np
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, order_of_rows
-from manifuse.kernels.rows import inverse_order
+from manifuse.kernels.sparse_rows import inverse_order
 from manifuse.tables.observations import Observations
 
 #: Digits after the point of logarithms that the order heeds; further ones are rounding.

@@ -62,7 +62,7 @@ def columns_in(
 ) -> nw.DataFrame[Any]:
     """Return a data frame that has these columns and those to ``drop``; ``or_else`` is what could come in its place.
 
-    What to do if it has no such scores, but others, is in ``or_classes``.
+    ``or_classes`` is added to what can be done where a column of scores is missing.
 
     Names of columns that are no text, such as whole numbers, become text.
 

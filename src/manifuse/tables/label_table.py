@@ -15,7 +15,7 @@ from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.labels import ClassLabels, RankLabels, demand_one_kind, warn_of_unused_groups
 from manifuse.tables.row_names import rows_as
-from manifuse.tables.validity import valid_rows
+from manifuse.tables.table_checks import valid_rows
 
 #: Columns that a file of labels may have.
 READ = ("id", "label", "group", *PAIR)

@@ -11,7 +11,7 @@ from manifuse.kernels.sphere import is_constant
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The mean and the deviation of a column over some rows. Columns that are measured by it can be added.
+    """The mean and the deviation of a column over some rows. Standardised columns can be added.
 
     The level of a table's scores is its units: a score is ``mean + deviation * z`` with ``z`` standardised.
 

@@ -26,7 +26,7 @@ class Lookup(Saveable):
     scores: FloatArray
 
     def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
-        """Scores of rows by their ids (q,), and whether it has the row (q,); both are 0 if it lacks it."""
+        """Scores of rows by their ids (q,), and 1 where the reference has the row; one that it lacks has 0 in both."""
         rows, known = self._index.locate(keys)
         found = self.scores[rows]
         found[~known] = 0.0

@@ -19,8 +19,8 @@ from manifuse.tables.frame_reading import ClassColumns, observe_frame
 from manifuse.tables.origin import Origin
 from manifuse.tables.scales import Scale, checked, checked_scale, from_points, points_of
 from manifuse.tables.straightening import Straightening, straightened_by
+from manifuse.tables.table_checks import demand_table_name, valid_rows
 from manifuse.tables.table_columns import TableColumns
-from manifuse.tables.validity import demand_table_name, valid_rows
 
 #: What to do about a matrix where scores were expected.
 MATRIX = "reshape it, or give `classes`, a name for each column, if they are probabilities of classes"

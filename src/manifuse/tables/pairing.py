@@ -15,7 +15,7 @@ from manifuse.kernels.sphere import inner, is_constant, on_sphere
 from manifuse.tables.drawing_order import order_of
 from manifuse.tables.observations import Observations
 from manifuse.tables.spelling import more_if_spelled
-from manifuse.tables.validity import all_alike, demand_rows
+from manifuse.tables.table_checks import all_alike, demand_rows
 
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10

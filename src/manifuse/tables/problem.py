@@ -20,8 +20,8 @@ from manifuse.tables.pairing import demand_different, demand_pairs, pairs_of, wh
 from manifuse.tables.sampling import sample_rows
 from manifuse.tables.spelling import warn_of_spelling
 from manifuse.tables.straightening import straightened
+from manifuse.tables.table_checks import all_alike
 from manifuse.tables.turning import Turning
-from manifuse.tables.validity import all_alike
 
 #: From so many rows on a table is large; a sample of so many rows decides for it whether features are standardised.
 LARGE, SAMPLED = 10_000, 5_000

@@ -7,7 +7,7 @@ import numpy as np
 
 from manifuse.kernels.arrays import BoolArray, IndexArray, drawn_by_place, order_of_rows
 from manifuse.kernels.keys import locate
-from manifuse.kernels.rows import inverse_order
+from manifuse.kernels.sparse_rows import inverse_order
 from manifuse.tables.drawing_order import ordering_scores
 from manifuse.tables.observations import Observations
 

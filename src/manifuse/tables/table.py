@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from manifuse.tables.feature_source import FileFeatures
 from manifuse.tables.observations import Observations
 from manifuse.tables.row_names import Counting, rows_as
+from manifuse.tables.table_checks import finite_rows
 from manifuse.tables.table_columns import TableColumns
-from manifuse.tables.validity import finite_rows
 
 
 @dataclass(frozen=True, eq=False)

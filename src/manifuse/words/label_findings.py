@@ -76,7 +76,7 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
     yield from _of_limits(evidence, measured)
     yield from _of_calibration(evidence.name, measured)
     if measured.at_pairs is not None:
-        yield _of_pairs(measured.at_pairs, evidence.agreement.left)
+        yield _of_pairs(measured.at_pairs, evidence.agreement.kept_share)
     if evidence.verdict.reason is Reason.UNGUARDED:
         yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
 
@@ -162,12 +162,12 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
     yield Finding("averaging", taken and ahead.is_clear, said)
 
 
-def _of_pairs(gain: Gain, left: float) -> Finding:
+def _of_pairs(gain: Gain, kept: float) -> Finding:
     """What the references are worth at rows that they know themselves, and how much labels leave of their weights."""
     said = f"On the {many(gain.rows, 'labelled row')} that are common rows, following the references {_gained(gain)}"
     said += "." if gain.is_certain or gain.is_clear_loss else ", which could be chance."
-    if f"{left:.0%}" != "100%":
-        said += f" They may do harm there, so the references count {left:.0%} of what they would without labels there."
+    if f"{kept:.0%}" != "100%":
+        said += f" They may do harm there, so the references count {kept:.0%} of what they would without labels there."
     return Finding("pairs", gain.is_certain, said)
 
 

@@ -1,4 +1,4 @@
-"""Heard: what references say themselves of a row, as one more measurement of what labels teach of it."""
+"""Reference measurements: own scores of references correct what labels teach of a row, as a Kalman filter does."""
 
 from dataclasses import dataclass
 from typing import Self

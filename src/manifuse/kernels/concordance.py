@@ -1,4 +1,4 @@
-"""Pairs of rows: how many of them scores put in the order of the labels."""
+"""Concordance: how many pairs of rows scores put in the order of the labels."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Rows: undo their order; of a sparse matrix, keep their K largest entries and scale them to sum 1 (eq. 17)."""
+"""Rows of a sparse matrix: keep their K largest entries, scale them to sum 1 (eq. 17), and undo their order."""
 
 import numpy as np
 import scipy.sparse as sparse

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import manifuse as mf
-from manifuse.columns.shares import left_at_pairs, left_of_references, measured_share
+from manifuse.columns.confirmed_shares import kept_share_of_references, left_at_pairs, measured_share
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
@@ -25,7 +25,7 @@ def known_rows(own, reference, pairs):
     """Rows of which the first ones are known to one reference."""
     columns = {"own": own.reshape(len(own), -1), "references": reference.reshape(len(own), 1, -1)}
     known = (np.arange(len(own)) < pairs).astype(float)
-    return View(np.empty((len(own), 0)), {**columns, "pairs": known}, known[:, None])
+    return View(np.empty((len(own), 0)), {**columns, "known itself": known}, known[:, None])
 
 
 @pytest.mark.parametrize("evenness", [1.0, 0.3])
@@ -50,13 +50,15 @@ def test_a_reference_of_noise_is_left_out_and_a_good_one_keeps_its_pull(rng):
     own, pulls = standardise(truth + 0.5 * noise[0]), np.array([0.5])
     scores = [GradedRanking(np.arange(300), truth), SquaredError(np.arange(300), 7.0 + 100.0 * truth)]
     for score in scores:
-        assert left_of_references(known_rows(own, standardise(truth + noise[1]), 300), pulls, score, UNITS) == 1.0
+        assert (
+            kept_share_of_references(known_rows(own, standardise(truth + noise[1]), 300), pulls, score, UNITS) == 1.0
+        )
         bad = known_rows(own, noise[1], 300)
-        assert left_of_references(bad, pulls, score, UNITS) < 0.1
+        assert kept_share_of_references(bad, pulls, score, UNITS) < 0.1
         # Only labels of rows that it knows count, and two of them say little.
-        assert left_of_references(known_rows(own, noise[1], 2), pulls, score, UNITS) > 0.9
-        assert left_of_references(known_rows(own, noise[1], 0), pulls, score, UNITS) == 1.0
-    assert left_of_references(bad, np.zeros(1), scores[0], UNITS) == 1.0
+        assert kept_share_of_references(known_rows(own, noise[1], 2), pulls, score, UNITS) > 0.9
+        assert kept_share_of_references(known_rows(own, noise[1], 0), pulls, score, UNITS) == 1.0
+    assert kept_share_of_references(bad, np.zeros(1), scores[0], UNITS) == 1.0
 
 
 def test_five_labels_that_differ_from_all_others_say_little_of_a_reference(rng):
@@ -65,7 +67,7 @@ def test_five_labels_that_differ_from_all_others_say_little_of_a_reference(rng):
     for count, least, most in ((5, 0.98, 1.0), (150, 0.0, 0.1)):
         events = (np.arange(300) < count).astype(float)
         rows = known_rows(standardise(noise[0] + 2.0 * events), standardise(noise[1] - 3.0 * events), 300)
-        left = left_of_references(rows, np.array([0.5]), GradedRanking(np.arange(300), events), UNITS)
+        left = kept_share_of_references(rows, np.array([0.5]), GradedRanking(np.arange(300), events), UNITS)
         assert least <= left <= most
 
 
@@ -78,17 +80,17 @@ def test_a_reference_of_noise_is_left_out_for_classes_too(rng):
     own, pulls = truth + 0.5 * noise[0], np.array([0.5])
     for certainty in (0.3, 1.0, 5.0):
         units = Level(np.zeros(2), certainty)
-        assert left_of_references(known_rows(own, noise[1], 300), pulls, score, units) < 0.5
-        assert left_of_references(known_rows(own, truth, 300), pulls, score, units) == 1.0
+        assert kept_share_of_references(known_rows(own, noise[1], 300), pulls, score, units) < 0.5
+        assert kept_share_of_references(known_rows(own, truth, 300), pulls, score, units) == 1.0
 
 
 def test_labels_that_say_nothing_of_single_rows_leave_references_as_they_are(rng):
     rows = known_rows(*rng.standard_normal((2, 40)), 40)
     for score in (None, PairedRanking.of(np.arange(20), np.arange(20, 40))):
-        assert left_of_references(rows, np.ones(1), score, UNITS) == 1.0
+        assert kept_share_of_references(rows, np.ones(1), score, UNITS) == 1.0
     # Labels that are all alike measure nothing.
     for same in (GradedRanking(np.arange(40), np.ones(40)), SquaredError(np.arange(40), np.ones(40))):
-        assert left_of_references(rows, np.ones(1), same, UNITS) == 1.0
+        assert kept_share_of_references(rows, np.ones(1), same, UNITS) == 1.0
 
 
 def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_left(rng):
@@ -100,12 +102,12 @@ def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_le
         (truth + noise[0], np.array([truth] * 5), 1.0, 1.0),
         (truth + noise[0], truth + np.roll(noise, 1, axis=1), 0.7, 0.9),
     ):
-        rows = View(np.empty((400, 0)), {"pairs": pairs, "calibrated": expected}, np.empty((400, 0)))
+        rows = View(np.empty((400, 0)), {"known itself": pairs, "calibrated": expected}, np.empty((400, 0)))
         assert least <= left_at_pairs(rows, "calibrated", learned, truth, share=0.6, evenness=1.0) <= most
     # Uneven labels say less against the usual share, and one row says nothing against it.
     most = left_at_pairs(rows, "calibrated", learned, truth, share=0.6, evenness=1.0)
     assert most < left_at_pairs(rows, "calibrated", learned, truth, share=0.6, evenness=0.1) < 1.0
-    rows = rows.with_column("pairs", (np.arange(400) < 1).astype(float))
+    rows = rows.with_column("known itself", (np.arange(400) < 1).astype(float))
     assert left_at_pairs(rows, "calibrated", learned, truth, share=0.6, evenness=1.0) == 1.0
 
 

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from manifuse.kernels import columns
-from manifuse.kernels.columns import all_finite, means_and_deviations, rescale
+from manifuse.kernels import feature_blocks
+from manifuse.kernels.feature_blocks import all_finite, means_and_deviations, rescale
 
 
 @pytest.fixture(params=[1 << 22, 10])
 def table(request, rng, monkeypatch):
     """A table with a constant column, an offset and a huge scale; read as a whole, or three rows at a time."""
-    monkeypatch.setattr(columns, "NUMBERS", request.param)
+    monkeypatch.setattr(feature_blocks, "NUMBERS", request.param)
     return np.column_stack([rng.standard_normal((31, 2)), np.full(31, 7.0)]) * [1.0, 1e200, 1.0] + [1e6, 0.0, 0.0]
 
 

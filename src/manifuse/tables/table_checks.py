@@ -1,4 +1,4 @@
-"""Validity: rows whose numbers are not finite are refused, or dropped with a warning."""
+"""Table checks: names, numbers of rows, lacking classes, and rows whose numbers are not finite."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from manifuse.errors import InputError, warn
 from manifuse.grid import first_of, many, told_apart
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.columns import all_finite
+from manifuse.kernels.feature_blocks import all_finite
 from manifuse.tables.feature_names import MOST
 from manifuse.tables.row_names import name_rows
 

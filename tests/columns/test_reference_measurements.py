@@ -5,7 +5,7 @@ import pytest
 from tests.problems import smooth_truth
 
 import manifuse as mf
-from manifuse.columns.heard import Heard, are_heard
+from manifuse.columns.reference_measurements import Heard, are_heard
 from manifuse.columns.view import View
 
 

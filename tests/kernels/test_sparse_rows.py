@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from manifuse.kernels.rows import keep_largest, sum_to_one
+from manifuse.kernels.sparse_rows import keep_largest, sum_to_one
 
 matrices = arrays(np.float64, st.tuples(st.integers(1, 8), st.integers(1, 8)), elements=st.integers(0, 3).map(float))
 

@@ -1,4 +1,4 @@
-"""Spoken: the directions of log-ratios that each reference says something of, if some say nothing of the others.
+"""Spoken directions: those of log-ratios that each reference says something of, if some say nothing of the others.
 
 A reference that is one score beside three classes or more, or that tells coarser classes apart, is turned into
 log-ratios of the main predictor (see `Turning`). These lie in fewer directions than own log-ratios do. In all other

@@ -1,4 +1,4 @@
-"""Hedged: how sure refined probabilities of classes are without labels."""
+"""Temperature of the mean: how sure refined probabilities of classes are without labels."""
 
 import numpy as np
 

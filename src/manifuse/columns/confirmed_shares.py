@@ -1,4 +1,4 @@
-"""Shares: how far labels confirm what one column changes of another."""
+"""Confirmed shares: how far labels confirm what one column changes of another."""
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def measured_share(
     return float(np.clip(prior + trusted * (measured - prior), 0.0, 1.0))
 
 
-def left_of_references(rows: View, pulls: FloatArray, score: Score | None, units: Level) -> float:
+def kept_share_of_references(rows: View, pulls: FloatArray, score: Score | None, units: Level) -> float:
     """How much of their pulls (m,) references keep, in [0, 1], by labels of rows that they know themselves.
 
     All, unless labels show a loss there, certain or not. Then it is the `measured_share` of what references change of
@@ -61,7 +61,7 @@ def left_of_references(rows: View, pulls: FloatArray, score: Score | None, units
     """
     if score is None or score.contrasts() is not None:
         return 1.0
-    there = score.only(np.flatnonzero(rows["pairs"][score.rows]))
+    there = score.only(np.flatnonzero(rows["known itself"][score.rows]))
     if there is None:
         return 1.0
     own, references = rows["own"][there.rows], rows["references"][there.rows]
@@ -94,7 +94,7 @@ def left_at_pairs(
     evenness : float
         Of the labels; see `measured_share`.
     """
-    pairs = rows["pairs"] > 0
+    pairs = rows["known itself"] > 0
     learned = trials[:, pairs]
     expected, truth = (np.broadcast_to(each[pairs], learned.shape) for each in (rows[beyond], targets))
     centred = (each - each.mean(axis=1, keepdims=True) for each in (expected, learned - expected, truth))

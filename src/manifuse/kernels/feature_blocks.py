@@ -1,4 +1,4 @@
-"""Columns of a feature table, read in blocks of rows, so that a table on disk is never in memory as a whole."""
+"""Feature blocks: a feature table is read in blocks of rows, so that a table on disk is never in memory as a whole."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Ranks: the fallback for a row without evidence. The row keeps the place of its own score."""
+"""Fallback: a row without evidence keeps the place of its own score."""
 
 from collections.abc import Callable
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 
-from manifuse.kernels.order import concordance, concordant_pairs
+from manifuse.kernels.concordance import concordance, concordant_pairs
 
 sizes = st.shared(st.integers(1, 25), key="rows")
 labels = sizes.flatmap(lambda n: arrays(np.float64, n, elements=st.integers(-3, 3).map(float)))

@@ -1,4 +1,4 @@
-"""Unknown: how scores change at rows that no usual reference knows, before a diffusion."""
+"""Change if unknown: how scores change at rows that no usual reference knows, before a diffusion."""
 
 from typing import NamedTuple, Self
 
@@ -58,7 +58,7 @@ class ChangeIfUnknown(NamedTuple):
         here = drawn_by_place(places, best, MOST_COMMON, np.random.default_rng(0))
         seen, imputed = rows.take(here), unseen[here]
         lacking = seen.with_column("references", imputed).with_column("imputed", imputed)
-        lacking = lacking.with_column("pairs", np.zeros(len(here)))
+        lacking = lacking.with_column("known itself", np.zeros(len(here)))
         with_them, without = (_scores(columns, scored, own[here], known) for known in (seen, lacking))
         return cls(with_them, without, float(share.max()))
 
@@ -83,4 +83,4 @@ def _scores(columns: Columns, scored: Scoring, own: FloatArray, known: View) -> 
         if last == "expected":
             # What follows a diffusion reads its result.
             known = known.with_column("refined", known["expected"])
-    return scored.scores(own, known["expected"], known[last], known["pairs"] > 0)
+    return scored.scores(own, known["expected"], known[last], known["known itself"] > 0)
