@@ -50,7 +50,7 @@ def draw_confusion(found: ByClass, side: int) -> Any:
     if longest > LONG:
         # Long names have no room below; the numbers of their lines stand there.
         below = [str(number) for number in range(1, len(names) + 1)]
-        names = [f"{name} {number}" for name, number in zip(names, below, strict=True)]
+        names = [f"{number}: {name}" for name, number in zip(names, below, strict=True)]
     axes.set_xticks(range(len(names)), below, rotation=90 if 2 < longest <= LONG else 0, fontsize=8.5)
     axes.set_yticks(range(len(names)), names, fontsize=8.5)
     axes.set_xlabel("predicted class, " + ("before", "after")[side])

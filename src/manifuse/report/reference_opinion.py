@@ -27,7 +27,6 @@ class ReferenceOpinion:
 
     Attributes
     ----------
-    result : Refinement
     table : Observations
         The reference as it came.
     told : ScoreWording
@@ -38,7 +37,6 @@ class ReferenceOpinion:
         Whether it knows a main row itself.
     """
 
-    result: Refinement
     table: Observations
     told: ScoreWording
     rows: IndexArray
@@ -47,7 +45,7 @@ class ReferenceOpinion:
     @classmethod
     def of(cls, result: Refinement, table: Observations, keys: NDArray[np.str_] | None = None) -> Self:
         """Find the main rows that a reference knows, by other ``keys`` (n,) if it knows them by these."""
-        return cls(result, table, told_of(table), *locate(result.main.keys if keys is None else keys, table.keys))
+        return cls(table, told_of(table), *locate(result.main.keys if keys is None else keys, table.keys))
 
     def cell(self, row: int) -> str:
         """What it says of a main row, for a table."""

@@ -59,8 +59,11 @@ def columns_in(
     or_else: str = "Observations",
     drop: Sequence[str] = (),
     or_classes: str = "",
+    second: str = "score",
 ) -> nw.DataFrame[Any]:
     """Return a data frame that has these columns and those to ``drop``; ``or_else`` is what could come in its place.
+
+    The first column is the ``id``, and the ``second`` has scores or labels.
 
     ``or_classes`` is added to what can be done where a column of scores is missing.
 
@@ -97,7 +100,10 @@ def columns_in(
     if missing is None:
         return table
     index = nw.maybe_get_index(table)
-    remedy = "rename the column that holds it, or give its name (of one table alone: `Observations.from_frame`)"
+    role = "id" if missing in names[:1] else second
+    remedy = (
+        f"rename the column that holds it, or name it with `{role}` (of one table alone: `Observations.from_frame`)"
+    )
     if missing in names[1:]:
         remedy += or_classes
     if missing not in names:

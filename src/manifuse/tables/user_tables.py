@@ -184,7 +184,7 @@ class FrameColumns:
                 warn_of_unused_groups(LABELS)
             return RankLabels.from_pairs(table["better"].to_native(), table["worse"].to_native())
         group = self.group or ("group" if "group" in there else None)
-        table = columns_in(given, (self.id, self.label, *([group] if group else [])), name=LABELS)
+        table = columns_in(given, (self.id, self.label, *([group] if group else [])), name=LABELS, second="label")
         values = to_numpy(table[self.label].to_native(), what="The labels")
         known = np.flatnonzero([not is_blank(value) for value in values.tolist()])
         if not len(known):
