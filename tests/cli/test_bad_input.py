@@ -435,7 +435,7 @@ CASES = {
     "dates with the day first": (
         {"main.csv": frame(MAIN.with_columns(pl.lit("31.01.2020").alias("day")))},
         [],
-        "holds '31.01.2020' where numbers were expected; correct it, give dates as days since one of them",
+        "holds '31.01.2020' where numbers were expected; correct it, give dates as days since a first day",
     ),
     "commas between thousands": (
         {"main.csv": frame(MAIN.with_columns(pl.lit("1,580.5").alias("x1")))},
@@ -773,7 +773,7 @@ def test_dates_times_and_durations_are_no_features(kind, tmp_path, monkeypatch, 
     status, output = refuse([*arguments, "--out", str(tmp_path / "o.csv")], monkeypatch, capsys)
     assert status == 2
     assert "Column 'when' of" in sentence_of(output.err)
-    assert ("give dates as days since one of them" in sentence_of(output.err)) == (kind not in ("time", "lasts"))
+    assert ("give dates as days since a first day" in sentence_of(output.err)) == (kind not in ("time", "lasts"))
 
 
 def test_the_page_for_readers_has_every_case_and_no_other():

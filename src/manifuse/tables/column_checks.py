@@ -21,7 +21,7 @@ Columns = dict[str, NDArray[Any]]
 OF_CLASSES = ", or, if it names classes, give a column of 0 and 1 for each, and name these with `classes`"
 
 #: What other programs write for a missing value.
-MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", ".")
+MISSING = ("na", "n/a", "n.a.", "k.a.", "nan", "null", "none", "-", "?", ".")
 
 #: A number with a decimal comma, or with commas between thousands.
 WITH_COMMA = re.compile(r"\s*[+-]?\d[\d,.]*,\d+(\.\d*)?(e[+-]?\d+)?\s*", re.IGNORECASE)
@@ -165,7 +165,7 @@ def demand_numbers(
         remedy = (
             " (numbers have a decimal point, and nothing between thousands)"
             if isinstance(sample, str) and WITH_COMMA.fullmatch(sample)
-            else ", give dates as days since one of them, or leave it out with `drop`"
+            else ", give dates as days since a first day, or leave it out with `drop`"
             if is_feature and isinstance(sample, str) and DATE.fullmatch(sample)
             else ", and leave cells of missing values empty"
             if isinstance(sample, str) and sample.strip().lower() in MISSING

@@ -231,7 +231,7 @@ def _demand_numeric(table: nw.DataFrame[Any], features: Sequence[str], *, name: 
         # What narwhals does not know, such as a sparse column, has a name in its own library.
         kind = str(getattr(table[wrong[0]].to_native(), "dtype", found)) if found == nw.Unknown else str(found)
         advice = (
-            "give dates as days since one of them"
+            "give dates as days since a first day"
             if found.is_temporal()
             else "convert it with astype(float)"
             if found in (nw.Unknown, nw.Object)
