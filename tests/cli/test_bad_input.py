@@ -472,7 +472,7 @@ CASES = {
         {"main.parquet": stored(MAIN.with_columns(pl.lit(datetime.date(2020, 1, 31)).alias("day")), "parquet")},
         [],
         "Column 'day' of main.parquet holds '2020-01-31' where numbers were expected; correct it, give dates as days "
-        "since one of them, or leave it out with --drop.",
+        "since a first day, or leave it out with --drop.",
     ),
     "a unit beside a number": ({"main.csv": text(PLAIN.replace("\nm5,", "\nm5,EUR "))}, [], "holds 'EUR "),
     "features out of the range of numbers": (
