@@ -18,6 +18,7 @@ from manifuse.evidence.gain import Gain
 from manifuse.evidence.one_factor import OneFactor
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
+from manifuse.evidence.representative import Representative
 from manifuse.evidence.verdict import Verdict
 from manifuse.grid import WIDTH, Grid, as_html, as_text, figures
 from manifuse.report.refinement_page import page_of
@@ -59,7 +60,9 @@ def verdict_of(result):
 def test_the_verdict_is_as_sure_as_the_gain(taught, value, rows, words):
     measured = with_evidence(taught, gain=Gain(value, 0.01, rows, "accuracy"))
     assert words in verdict_of(measured)
-    unlike = with_evidence(measured, measured=replace(measured.evidence.measured, like_rest=False))
+    unlike = with_evidence(
+        measured, measured=replace(measured.evidence.measured, representative=Representative(like_rest=False))
+    )
     limited = words.replace("better:", "better on rows like the labelled ones:") if "and are" in words else words
     assert limited in verdict_of(unlike)
 

@@ -326,7 +326,7 @@ def test_what_is_not_measured_is_amber():
         evidence = run(name)[0].evidence
         if evidence.measured is not None and evidence.verdict.accepted and not is_unmeasured(evidence):
             said = ("good", "accepted") if evidence.gain.is_certain else ("half", "accepted, not certainly better")
-            if evidence.gain.is_certain and not evidence.measured.like_rest:
+            if evidence.gain.is_certain and not evidence.measured.representative.like_rest:
                 said = ("half", "accepted, better on rows like the labelled ones")
             assert colours[name] == said
     assert ("half", "accepted, not certainly better") in colours.values()

@@ -35,7 +35,7 @@ def test_values_elsewhere_are_not_moved_by_a_line_over_them(where):
     for seed in range(4):
         ours, truth, labelled = drawn(seed, where)
         result, rest = refined(ours, truth, labelled, "regression")
-        assert not result.evidence.measured.like_rest
+        assert not result.evidence.measured.representative.like_rest
         before, after = (np.sqrt(np.mean((each - truth)[rest] ** 2)) for each in (ours.scores, result.predictions))
         changes.append(after / before)
         assert "not like the other rows" in result.summary()
@@ -58,7 +58,7 @@ def test_labels_anywhere_are_like_the_rest_and_teach_all_rows():
     for seed in range(4):
         ours, truth, labelled = drawn(seed, "any")
         result, rest = refined(ours, truth, labelled, "ranking")
-        assert result.evidence.measured.like_rest
+        assert result.evidence.measured.representative.like_rest
         before, after = (ranking_accuracy(truth[rest], each[rest]) for each in (ours.scores, result.predictions))
         assert after > before
         assert "not like the other rows" not in result.summary()
@@ -69,7 +69,7 @@ def test_a_constant_feature_makes_no_labels_unlike():
         ours, truth, labelled = drawn(0, "any")
         features = np.column_stack([ours.table, np.full(ROWS, value)])
         same = mf.Observations(ours.scores, features, ids=range(ROWS), name="ours")
-        assert refined(same, truth, labelled, "ranking")[0].evidence.measured.like_rest
+        assert refined(same, truth, labelled, "ranking")[0].evidence.measured.representative.like_rest
 
 
 @pytest.mark.parametrize("chosen", ["middle", "ends"])
@@ -81,7 +81,7 @@ def test_labels_that_were_chosen_by_the_score_are_not_like_the_rest(chosen):
         middle = order[ROWS // 2 - LABELS // 2 :][:LABELS]
         labelled = middle if chosen == "middle" else np.concatenate([order[: LABELS // 2], order[-LABELS // 2 :]])
         result, _ = refined(ours, truth, labelled, "ranking")
-        assert not result.evidence.measured.like_rest
+        assert not result.evidence.measured.representative.like_rest
 
 
 @pytest.mark.parametrize("kind", ["score", "classes"])
@@ -104,7 +104,7 @@ def test_labels_that_were_chosen_where_predictors_differ_are_not_like_the_rest(k
             )
             labels = mf.ClassLabels(labelled, np.where(truth[labelled] > 3, "b", "a"))
         result = mf.refine(ours, [reference], labels, rng=0)
-        assert result.evidence.measured.like_rest is (chosen == "any")
+        assert result.evidence.measured.representative.like_rest is (chosen == "any")
 
 
 @pytest.mark.parametrize("chosen", ["least sure", "any"])
@@ -119,7 +119,7 @@ def test_labels_of_rows_that_a_classifier_is_least_sure_of_are_not_like_the_rest
         unsure = np.argsort(shares.max(axis=1))[:LABELS]
         labelled = unsure if chosen == "least sure" else rng.permutation(ROWS)[:LABELS]
         result = mf.refine(ours, [], mf.ClassLabels(labelled, truth[labelled]), rng=0)
-        assert result.evidence.measured.like_rest is (chosen == "any")
+        assert result.evidence.measured.representative.like_rest is (chosen == "any")
 
 
 @pytest.mark.parametrize("chosen", ["early", "late", "any"])
@@ -137,7 +137,7 @@ def test_early_and_late_labels_are_told_of_if_rows_follow_in_time(chosen, follow
         labelled = ROWS - 1 - labelled if chosen == "late" else labelled
         result = mf.refine(ours, [], mf.RankLabels(labelled, truth[labelled]), rng=0)
         told = follows and chosen != "any"
-        assert result.evidence.measured.of_all_times is not told
+        assert result.evidence.measured.representative.of_all_times is not told
         assert result.evidence.measured.is_of_rest is not told
         said = [finding["sentence"] for finding in result.to_dict()["findings"]]
         assert any("The gain is that of their time" in each for each in said) is told
@@ -159,7 +159,7 @@ def test_ordered_pairs_that_are_not_as_far_apart_as_others_are_told_of(chosen, a
         first = truth[one] > truth[other]
         labels = mf.RankLabels.from_pairs(np.where(first, one, other), np.where(first, other, one))
         result = mf.refine(ours, [], labels, rng=0)
-        assert result.evidence.measured.apart == apart
+        assert result.evidence.measured.representative.apart == apart
         assert result.evidence.measured.is_of_rest is (apart is None)
         said = [finding["sentence"] for finding in result.to_dict()["findings"]]
         assert any("The gain is that of such pairs alone" in each for each in said) is (apart is not None)
@@ -181,7 +181,7 @@ def test_labels_of_rows_that_references_do_not_know_vouch_for_no_others(chosen):
         labelled = {"unknown": unknown, "known": known, "any": rng.permutation(ROWS)}[chosen][:LABELS]
         result, _ = refined(ours, truth, labelled, "ranking", [noisy])
         measured = result.evidence.measured
-        assert measured.of_known is (chosen != "unknown")
+        assert measured.representative.of_known is (chosen != "unknown")
         assert measured.is_of_rest is (chosen != "unknown")
         assert ("References know the labelled rows less often" in str(result.to_dict()["findings"])) is (
             chosen == "unknown"
@@ -205,7 +205,7 @@ def test_a_regression_tells_of_scores_that_are_far_farther_out_than_those_of_lab
     result, _ = refined(main, truth, labelled, task)
     told = times > 2.5 and task == "regression"
     measured = result.evidence.measured
-    assert measured.of_far is not told
+    assert measured.representative.of_far is not told
     assert measured.is_of_rest
     assert ("Some scores of “ours” are much farther from" in str(result.to_dict()["findings"])) is told
 

@@ -11,9 +11,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from manifuse.columns.covariance import OF_FEATURES, Covariance
 from manifuse.columns.like_rest import UNLIKE, have_means_of_all, parts_of
 from manifuse.columns.view import View
-from manifuse.evidence.found import Apart
 from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.rankings import PairedRanking
+from manifuse.evidence.representative import Apart, Representative
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.tables.level import Level
@@ -46,30 +46,14 @@ class Labels:
     folds : Folds
     unseen : list of lists of arrays of int
         The observations that each fold of each trial must not see.
-    like_rest : bool
-        Whether the means of the labelled rows' features and own scores, the spread of own scores, and at pairs their
-        distance from a reference's, are those of all rows, but for chance.
-    of_all_times : bool
-        Whether the mean place of the labelled rows is that of all rows, but for chance, if rows follow each other in
-        time.
-    of_known : bool
-        Whether labels show what references do at most rows; see `missed_share`.
-    of_far : bool
-        Of a regression, whether labelled rows are nearly as far out as any row; see `reach_far_rows`.
-    apart : {"closer", "farther"} or None
-        Of ordered pairs, whether own scores are closer to each other, or farther apart, than those of two rows usually
-        are; None if that could be chance.
+    representative : Representative
     """
 
     score: Score
     blocks: IndexArray
     folds: Folds
     unseen: list[list[IndexArray]]
-    like_rest: bool = True
-    of_all_times: bool = True
-    of_known: bool = True
-    of_far: bool = True
-    apart: Apart | None = None
+    representative: Representative = Representative()
 
     def only(self, kept: IndexArray) -> Labels:
         """Return some observations (k,), put into folds anew."""

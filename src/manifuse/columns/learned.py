@@ -141,10 +141,10 @@ def teach(
     targets = score.observations()
     found = learn(covariance, rows, targets, rows[source], score.contrasts())
     raw, doubts = found.lesson.predict(known.held_out, known.held_out[source])
-    reach = _reach(found.lesson, REACHING if labels.like_rest else REACHING_UNLIKE)
+    reach = _reach(found.lesson, REACHING if labels.representative.like_rest else REACHING_UNLIKE)
     level, level_of = _levels(score, raw)
     column = Learned(found.lesson, level, reach, source, beyond)
-    if isinstance(level, Level) and not labels.like_rest and np.isfinite(reach):
+    if isinstance(level, Level) and not labels.representative.like_rest and np.isfinite(reach):
         near = column.nearness(known.held_out) > 0
         column = replace(column, level=_level_there(raw[near], known.held_out[beyond][near]))
     trials, variances = _without_folds(column, found, labels, rows)

@@ -34,6 +34,7 @@ from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.holding_out import TRIALS, Held, held_together
 from manifuse.evidence.one_factor import correlation
+from manifuse.evidence.representative import Representative
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.randomness import Stream, generator
@@ -178,17 +179,14 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
     score = given.score.few(most_taught(given.score), rng)
     blocks, held = blocks_of(given, score, rows)
     folds, unseen = score.hold_out(blocks, held, rng, 1 if one_trial else TRIALS)
-    return Labels(
-        score,
-        blocks,
-        folds,
-        unseen,
+    representative = Representative(
         like_rest=is_like_rest(rows, score.rows),
         of_all_times=held is not Held.BY_RUN or are_of_all_times(len(rows), score.rows),
         of_known=missed_share(rows, score.rows) < MANY_KNOWN,
         of_far=score.measure != "rmse" or reach_far_rows(rows["own"], score.rows),
         apart=apart_of(rows["own"], score),
     )
+    return Labels(score, blocks, folds, unseen, representative)
 
 
 def blocks_of(given: RunInputs, score: Score, rows: View) -> tuple[IndexArray, Held]:

@@ -185,7 +185,7 @@ def _of_regression(
     fitted = line.held_out(last)
     better = score.gain(values.mean(axis=0), fitted, blocks)
     # A line over labels that are not like the rest would move all rows.
-    if (better.is_certain and labels.like_rest) or (scored.own_scale != 1.0 and better.is_seen):
+    if (better.is_certain and labels.representative.like_rest) or (scored.own_scale != 1.0 and better.is_seen):
         scored, values = replace(scored, line=(line.offset, line.slope)), fitted
     return scored, values, own
 

@@ -8,11 +8,11 @@ from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.gain import Accuracy, Gain
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.relevance import RelevanceTable
+from manifuse.evidence.representative import Representative
 from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.arrays import FloatArray
 
 #: How far apart the own scores of ordered pairs are, by those of two rows as they usually are.
-Apart = Literal["closer", "farther"]
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,10 @@ class Measurement:
     uneven : float
         Of a regression, the rank correlation of refined scores with how far targets are from them, in standard errors;
         0 unless it is clear.
-    like_rest : bool
-        Whether the labelled rows are like the rest; see `Labels`.
-    of_all_times : bool
-        Whether they are from all times, if rows follow each other in time; see `Labels`.
-    of_known : bool
-        Whether labels show what references do at most rows; see `Labels`.
-    of_far : bool
-        Whether labels of a regression show how far refined scores are off at the farthest rows; see `Labels`.
+    representative : Representative
+        Whether the labelled rows stand for the others.
     chosen : bool
         Whether labels of classes, or of risks, were chosen by their class; see `chosen_by_class`.
-    apart : {"closer", "farther"} or None
-        How ordered pairs differ from other pairs of rows; see `Labels`.
     """
 
     accuracy: Accuracy
@@ -87,19 +79,16 @@ class Measurement:
     calibrated: bool = False
     averaged: tuple[Gain, Gain] | None = None
     uneven: float = 0.0
-    like_rest: bool = True
-    of_all_times: bool = True
-    of_known: bool = True
-    of_far: bool = True
+    representative: Representative = Representative()
     chosen: bool = False
-    apart: Apart | None = None
 
     @property
     def is_of_rest(self) -> bool:
         """Whether what was measured holds for the other rows, as far as features, scores and places tell."""
         # How well scores are ranked does not depend on how frequent the values of labels are.
-        chosen = self.chosen and self.right is not None
-        return self.like_rest and self.of_all_times and self.of_known and self.apart is None and not chosen
+        chosen, labelled = self.chosen and self.right is not None, self.representative
+        known = labelled.like_rest and labelled.of_all_times and labelled.of_known
+        return known and labelled.apart is None and not chosen
 
     @property
     def log_loss(self) -> Accuracy | None:

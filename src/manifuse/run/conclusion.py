@@ -237,11 +237,7 @@ def _measured(
         in_other_units=_in_other_units(held_out.scored, given),
         averaged=_averaged(given, found, labels, there, refined),
         uneven=unevenness_of(refined, found.known.trials["variance"], taught),
-        like_rest=labels.like_rest,
-        of_all_times=labels.of_all_times,
-        of_known=labels.of_known,
-        of_far=labels.of_far,
-        apart=labels.apart,
+        representative=labels.representative,
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
         return measured

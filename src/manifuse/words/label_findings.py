@@ -114,22 +114,22 @@ def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
         where = "higher" if measured.uneven > 0 else "lower"
         said = f"The labels are missed by more where refined scores are {where}."
         yield Finding("uneven", False, f"{said} Standard errors do not know that, so they are too small there.")
-    if not measured.like_rest:
+    if not measured.representative.like_rest:
         said = "The labelled rows are not like the other rows, so the gain is that of rows like them alone."
         also = "What they teach fades elsewhere, where standard errors may be too small."
         yield Finding("unlike", False, f"{said} {also}", "labels")
-    if not measured.of_all_times:
+    if not measured.representative.of_all_times:
         said = "Neighbouring rows are alike, as rows in time are, and the labels are mostly of early or of late rows."
         yield Finding("times", False, f"{said} The gain is that of their time, and may differ in the rest.", "labels")
-    if not measured.of_known:
+    if not measured.representative.of_known:
         said = "References know the labelled rows less often than the others. So labels do not show what references do"
         yield Finding("unknown rows", False, f"{said} at the rows that they know; get labels there.", "labels")
-    if not measured.of_far:
+    if not measured.representative.of_far:
         said = f"Some scores of “{evidence.name}” are much farther from their median than those of all labelled rows."
         also = "No label shows how wrong refined scores are there, and a few such rows can outweigh all others."
         yield Finding("far rows", False, f"{said} {also}", "labels")
-    if measured.apart is not None:
-        how = "closer to each other" if measured.apart == "closer" else "farther apart"
+    if measured.representative.apart is not None:
+        how = "closer to each other" if measured.representative.apart == "closer" else "farther apart"
         said = f"The own scores of the ordered pairs are {how} than those of two rows usually are."
         yield Finding("apart", False, f"{said} The gain is that of such pairs alone.", "labels")
     if measured.by_class is not None and (missing := measured.by_class.untaught):
