@@ -63,7 +63,7 @@ def test_near_copies_count_as_one(rng):
     np.testing.assert_allclose(three.pulls[[0, 2]], three.pulls[3])
     np.testing.assert_allclose(three.loadings[[0, 2, 4, 5]], one.loadings, rtol=1e-6)
     # A copy says nothing of the reference that it repeats.
-    kept = three.gain * 5 - one.gain * 3
+    kept = three.gain.value * 5 - one.gain.value * 3
     assert kept == pytest.approx(2 * _gain_on(columns, one.pulls, 1), abs=1e-3)
     assert three.answer is one.answer is Reason.AGREE
 
@@ -280,7 +280,7 @@ def test_three_of_one_truth_agree_and_better_ones_count_more(rng):
     found = answer(scores(rng, (0.5, 0.4, 0.7, 0.9)))
     assert found.answer is Reason.AGREE
     assert (np.diff(found.pulls) > 0).all()
-    assert found.gain > found.standard_error
+    assert found.gain.value > found.gain.standard_error
 
 
 def test_the_influence_of_rows_on_a_correlation_gives_its_standard_error(rng):
@@ -314,7 +314,7 @@ def test_what_others_gain_varies_over_pairs_as_its_standard_error_says(reference
     for seed in range(16):
         case = draw(seed, rows=200, pairs=60, references=references)
         agreement = mf.refine(case.main, case.references, same_target=True, rng=0).evidence.agreement
-        found.append((agreement.gain, agreement.standard_error))
+        found.append((agreement.gain.value, agreement.gain.standard_error))
     gains, errors = np.array(found).T
     assert np.mean(np.abs(gains - gains.mean()) < 1.645 * errors) > 0.8
 

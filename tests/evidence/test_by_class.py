@@ -98,7 +98,7 @@ def test_long_names_stand_beside_a_figure_and_their_numbers_below_it(names, belo
     axes = draw_confusion(found, 0).axes[0]
     assert [each.get_text() for each in axes.get_xticklabels()] == below
     beside = [each.get_text() for each in axes.get_yticklabels()]
-    expected = [f"{name} {number}" for name, number in zip(names, below, strict=True)]
+    expected = [f"{number}: {name}" for name, number in zip(names, below, strict=True)]
     assert beside == (list(names) if below == list(names) else expected)
 
 

@@ -18,7 +18,7 @@ SLIGHT, AGAINST = Gain(-0.005, 0.01, 60, "accuracy"), Gain(-0.03, 0.01, 60, "acc
 
 def answering(reason):
     none = np.empty(0)
-    return Agreement(reason, none, none.astype(bool), np.full(1, np.nan), np.nan, np.nan, none, none)
+    return Agreement(reason, none, none.astype(bool), np.full(1, np.nan), None, ())
 
 
 @pytest.mark.parametrize(

@@ -306,7 +306,7 @@ def test_what_the_references_say_reads_back_as_the_result(name):
     result, markup = run(name)
     read, asked = Reader(markup), result.evidence.agreement
     said = read.table("predictor")
-    assert f"in correlation it is {asked.gain:+.3f} ± {asked.standard_error:.3f}." in read.words
+    assert f"it is {asked.gain.amount(signed=True)} of correlation." in read.words
     assert list(said) == ["main", *(entry.name for entry in result.relevance)]
     assert [float(line["loading"]) for line in said.values()] == pytest.approx(asked.loadings, abs=6e-3)
     for entry in result.relevance:

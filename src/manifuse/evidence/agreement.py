@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
+from manifuse.evidence.gain import Gain
 from manifuse.evidence.left_out import left_out
 from manifuse.evidence.one_factor import OneFactor, correlations, loadings_towards_usual
 from manifuse.evidence.reason import Reason
@@ -52,11 +53,11 @@ class Agreement:
         References that predict something else than the main predictor and most others do. They are not followed.
     loadings : (m + 1,) array
         Of the main predictor and of the references, as the pairs say, in [-1, 1].
-    gain, standard_error : float
+    gain : Gain or None
         By how much the others predict a reference that is held back better than the main predictor does, in
-        correlation, mean over references, and its standard error by the pairs; NaN with fewer than two.
-    worths, worth_errors : (m,) array
-        What is lost of that gain without each reference, and its standard error; NaN with fewer than three.
+        correlation, mean over references; None with fewer than two.
+    worths : tuple of Gain or None
+        What is lost of that gain without each reference; None with fewer than three.
     kept_share : float
         Share of these pulls that the references keep, in [0, 1]; below 1 where labels show that they do harm.
     """
@@ -65,10 +66,8 @@ class Agreement:
     pulls_without_labels: FloatArray
     differing: BoolArray
     loadings: FloatArray
-    gain: float
-    standard_error: float
-    worths: FloatArray
-    worth_errors: FloatArray
+    gain: Gain | None
+    worths: tuple[Gain | None, ...]
     kept_share: float = 1.0
 
     @property
@@ -87,7 +86,8 @@ class Agreement:
         def known(value: float) -> float | None:
             return None if np.isnan(value) else float(value)
 
-        numbers = {name: known(getattr(self, name)) for name in ("gain", "standard_error", "kept_share")}
+        gain = (None, None) if self.gain is None else (self.gain.value, self.gain.standard_error)
+        numbers = dict(zip(("gain", "standard_error", "kept_share"), (*gain, self.kept_share), strict=True))
         lists = {name: [known(each) for each in getattr(self, name)] for name in ("pulls", "loadings")}
         return {"answer": self.answer.name, **numbers, **lists}
 
@@ -144,6 +144,7 @@ def ask(
         with_each_other=with_each_other,
         is_better=bool(gains[-1] > errors[-1]),
     )
+    *worths, gain = _gains_of(gains, errors, np.isfinite(known).all(axis=2).sum(axis=0))
     followed = answer in YES
     differing = ~np.isin(copies[1:], kept) & followed
     return Agreement(
@@ -152,11 +153,17 @@ def ask(
         differing=differing,
         # An estimate may be beyond what a correlation can be.
         loadings=np.clip(OneFactor.of(among).loadings, -1.0, 1.0)[copies],
-        gain=float(gains[-1]),
-        standard_error=float(errors[-1]),
-        worths=gains[:-1],
-        worth_errors=errors[:-1],
+        gain=gain,
+        worths=tuple(worths),
     )
+
+
+def _gains_of(gains: FloatArray, errors: FloatArray, pairs: IndexArray) -> list[Gain | None]:
+    """What is lost without each of the references (m,), which have so many ``pairs``, and the gain by all; or None."""
+    return [
+        Gain(float(gain), float(error), int(rows), "correlation") if np.isfinite(gain + error) else None
+        for gain, error, rows in zip(gains, errors, [*pairs, pairs.max(initial=0)], strict=True)
+    ]
 
 
 def _pulls_of(correlated: FloatArray, pairs: float, *, agree: bool, presumed: float) -> FloatArray:

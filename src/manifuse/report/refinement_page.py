@@ -96,7 +96,7 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         relevance=tables.relevance_grid(result),
         agreement=tables.agreement_grid(result),
         answer=REASONS[result.evidence.agreement.answer],
-        asked_gain=tables.asked_gain(result.evidence.agreement),
+        asked_gain=result.evidence.agreement.gain,
         metric=tables.metric_grid(result),
         **_moves(result, shift, references),
         by_class=_by_class(result),

@@ -6,7 +6,6 @@ import numpy as np
 
 from manifuse.columns.diffused import ROUNDS_ALONE
 from manifuse.diffusion.schemes import BridgeScheme
-from manifuse.evidence.agreement import Agreement
 from manifuse.evidence.gain import UNITS
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import ABSENT, Grid, StrongText, figures, many, strong_if
@@ -105,12 +104,6 @@ def relevance_grid(result: Refinement) -> Grid:
         }
 
     return Grid.of(map(record, by_weight(result)))
-
-
-def asked_gain(asked: Agreement) -> str:
-    """What the others gain at held-out pairs, in correlation; empty if too few references or pairs can tell."""
-    known = np.isfinite(asked.gain) and np.isfinite(asked.standard_error)
-    return f"{asked.gain:+.3f} ± {asked.standard_error:.3f}" if known else ""
 
 
 def agreement_grid(result: Refinement) -> Grid:

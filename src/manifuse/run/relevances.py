@@ -26,18 +26,8 @@ def worths_of(
     """What references are worth: by labels, or by what the references say of each other."""
     if held_out is not None:
         return worths_by_labels(given, found, held_out)
-    asked = found.agreement
-    each = {
-        number: Gain(float(worth), float(error), len(reference.main_rows), "correlation")
-        for (number, reference), worth, error in zip(
-            given.taking_part.items(), asked.worths, asked.worth_errors, strict=True
-        )
-        if np.isfinite(worth) and np.isfinite(error)
-    }
-    if not np.isfinite(asked.gain + asked.standard_error):
-        return each, None
-    pairs = max(len(reference.main_rows) for reference in given.taking_part.values())
-    return each, Gain(asked.gain, asked.standard_error, pairs, "correlation")
+    each = zip(given.taking_part, found.agreement.worths, strict=True)
+    return {number: worth for number, worth in each if worth is not None}, found.agreement.gain
 
 
 def relevance_of(

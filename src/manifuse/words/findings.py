@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from manifuse.columns.refined_scores import LITTLE, RefinedScores
 from manifuse.evidence.found import Evidence
 from manifuse.evidence.gain import Gain
@@ -62,13 +60,13 @@ def _of_answers(evidence: Evidence) -> Iterator[Finding]:
     if evidence.verdict.accepted and reason not in (Reason.UNITS, Reason.CALIBRATED):
         answer = reason if evidence.measured is None else asked.answer
         yield Finding("answer", asked.answer is Reason.AGREE, REASONS[answer], REMEDIES.get(answer))
-    if np.isfinite(asked.gain) and np.isfinite(asked.standard_error):
-        better = asked.gain > asked.standard_error
+    if asked.gain is not None:
+        better = asked.gain.value > asked.gain.standard_error
         how = "better" if better else "not measurably better"
         said = (
             f"At held-out pairs, “{evidence.name}” and the other references together predict each reference {how} than"
         )
-        by = f"by {100 * asked.gain:.1f} ± {100 * asked.standard_error:.1f} points of correlation"
+        by = f"by {asked.gain.amount(signed=False)} of correlation"
         yield Finding("held-out pairs", better, f"{said} “{evidence.name}” alone: {by}.")
 
 
