@@ -9,8 +9,6 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.evidence.gain import Gain
-from manifuse.grid import ABSENT
 from manifuse.report.demonstration import (
     REFINED,
     SHOWN,
@@ -19,7 +17,6 @@ from manifuse.report.demonstration import (
     TAUGHT,
     UNLABELLED,
     accuracies_of_classifier,
-    mean_worth,
     scores_of,
 )
 
@@ -41,7 +38,7 @@ def test_a_demo_that_is_no_page_is_refused_before_any_work(tmp_path, monkeypatch
 def test_the_demo_prints_its_tables_and_writes_a_report(tmp_path, monkeypatch, capsys):
     status, output = demo(monkeypatch, capsys, "--out", tmp_path / "page.html")
     assert status == 0
-    for word in (*SHOWN, "fidelity: how well", "all together", "The best single predictor has"):
+    for word in (*SHOWN, "fidelity: how well", "The best single predictor has"):
         assert word in output.out
     lines = re.findall(r"^(\w+)" + r" +(\d\d\.\d)%" * len(SHOWN) + "$", output.out, re.MULTILINE)
     accuracies = {name: dict(zip(SHOWN, map(float, numbers), strict=True)) for name, *numbers in lines}
@@ -55,8 +52,9 @@ def test_the_demo_prints_its_tables_and_writes_a_report(tmp_path, monkeypatch, c
     classes = dict(zip(SHOWN_OF_CLASSES, map(float, line.groups()), strict=True))
     assert classes["refined"] > classes["labels, no references"] > classes["alone"] + 5
     assert classes["refined, no labels"] > classes["alone"] + 5
-    most = max(accuracies, key=lambda name: accuracies[name]["refined"] - accuracies[name]["alone"])
-    assert f"page.html is the report on {most}, which gains most." in output.out
+    most = max(accuracies, key=lambda name: accuracies[name]["refined"] - accuracies[name]["labels, no references"])
+    assert f"What each reference is worth to {most}, to which references add most" in output.out
+    assert f"page.html is the report on {most}." in output.out
     assert f"The scores of “{most}” were refined" in (tmp_path / "page.html").read_text()
 
 
@@ -91,10 +89,3 @@ def test_each_column_is_what_its_heading_says():
         mf.refine(halves.main, [], halves.labels, rng=3).predictions
     )
     assert found["refined, no labels"] == halves.accuracy(mf.refine(halves.main, halves.references, rng=3).predictions)
-
-
-def test_worths_on_the_same_labels_have_the_mean_of_their_errors():
-    """Errors of worths on the same labels may be the same error, which a mean does not make smaller."""
-    worths = [Gain(value, error, 200, "accuracy") for value, error in ((0.01, 0.004), (0.03, 0.002))]
-    assert mean_worth([*worths, None]) == "+2.0 ± 0.3"
-    assert mean_worth([None]) == ABSENT

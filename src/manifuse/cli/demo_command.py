@@ -6,12 +6,7 @@ from pathlib import Path
 from manifuse.cli.console import answer, progress
 from manifuse.datasets.digit_views import VIEWS
 from manifuse.grid import as_text
-from manifuse.report.demonstration import (
-    accuracy_grid,
-    classifier_grid,
-    demonstrate,
-    relevance_grid,
-)
+from manifuse.report.demonstration import accuracy_grid, classifier_grid, demonstrate
 from manifuse.report.refinement_page import check_report, write_report
 from manifuse.words.wording import COLUMNS
 
@@ -20,7 +15,7 @@ WIDTH = 100
 
 
 def run_demo(out: Path, *, splits: int, seed: int) -> None:
-    """Refine rankers and a classifier, print the tables, write the report on the ranker that gains most.
+    """Refine rankers and a classifier, print the tables, write the report on the ranker to which references add most.
 
     Raises
     ------
@@ -31,16 +26,17 @@ def run_demo(out: Path, *, splits: int, seed: int) -> None:
     with progress("Refining ...") as tell:
         done, total = count(1), splits * (len(VIEWS) + 1)
         found = demonstrate(VIEWS, splits=splits, seed=seed, tick=lambda: tell(next(done), total))
-    write_report(found.most_refined, out)
+    most = found.most_helped
+    write_report(most, out)
     texts = (
         "Handwritten digits: accuracy on test rows",
         as_text(accuracy_grid(found), width=WIDTH),
         f"The best single predictor has {found.best_single:.1%}.",
-        "What each reference is worth to the others, in points of accuracy, in the mean of all predictors",
-        as_text(relevance_grid(found), width=WIDTH),
-        "\n".join(("worth: what is lost without it, ± one standard error;", *COLUMNS)),
+        f"What each reference is worth to {most.main.name}, to which references add most",
+        as_text(most.relevance.grid, width=WIDTH),
+        "\n".join((f"{most.relevance.said_of_worth()};", *COLUMNS)),
         "A classifier of digits: classes that are right",
         as_text(classifier_grid(found), width=WIDTH),
-        f"{out} is the report on {found.most_refined.main.name}, which gains most.",
+        f"{out} is the report on {most.main.name}.",
     )
     answer("\n\n".join(texts))

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from manifuse.datasets import Example, load_digit_halves, load_digits
-from manifuse.evidence.gain import Gain
-from manifuse.grid import ABSENT, Grid, strong_if
+from manifuse.grid import Grid, strong_if
 from manifuse.kernels.arrays import FloatArray
 from manifuse.rivals import smooth_alone
 from manifuse.run.refine import refine
@@ -51,9 +50,9 @@ class Demonstration:
         return max(self.accuracies[ALONE].values())
 
     @property
-    def most_refined(self) -> Refinement:
-        """The refinement of the predictor that gains most."""
-        before, after = self.accuracies[ALONE], self.accuracies[REFINED]
+    def most_helped(self) -> Refinement:
+        """The refinement of the predictor to which references add most, beyond its own features and labels."""
+        before, after = self.accuracies[TAUGHT], self.accuracies[REFINED]
         return self.refinements[max(self.refinements, key=lambda view: after[view] - before[view])]
 
     def mean(self, column: str) -> float:
@@ -136,29 +135,3 @@ def accuracy_grid(found: Demonstration) -> Grid:
         body=tuple((view, *texts(found.accuracies[column][view] for column in SHOWN)) for view in found.refinements),
         foot=(("mean", *texts(map(found.mean, SHOWN))),),
     )
-
-
-def relevance_grid(found: Demonstration) -> Grid:
-    """What is known of every reference, in the mean over main predictors; the columns as those of `RelevanceTable`."""
-
-    def line(view: str) -> tuple[str, ...]:
-        entries = [entry for result in found.refinements.values() for entry in result.relevance if entry.name == view]
-
-        def mean(number: str, form: str = ".2f") -> str:
-            return format(float(np.mean([abs(getattr(entry, number)) for entry in entries])), form)
-
-        measured = (mean("held_out_alignment"), mean("chance_alignment"), mean("fidelity"), mean("reached", ".0%"))
-        return (view, mean_worth(entry.worth for entry in entries), mean("weight"), *measured)
-
-    head = ("name", "worth", "weight", "held_out_alignment", "chance_alignment", "fidelity", "reached")
-    together = mean_worth(result.worth for result in found.refinements.values())
-    return Grid(head, tuple(map(line, found.refinements)), (("all together", together, *[ABSENT] * 5),))
-
-
-def mean_worth(worths: Iterable[Gain | None]) -> str:
-    """Mean of worths and of their standard errors, as text: all are measured on the same labels, so errors add up."""
-    known = [worth for worth in worths if worth is not None]
-    if not known:
-        return ABSENT
-    value, error = (float(np.mean([getattr(worth, name) for worth in known])) for name in ("value", "standard_error"))
-    return Gain(value, error, known[0].rows, known[0].measure).text(signed=True)
