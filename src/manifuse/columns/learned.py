@@ -139,28 +139,55 @@ def teach(
     covariance = Covariance.of(known.held_out, measured, name, references=True)
     rows = known.held_out.take(score.rows)
     targets = score.observations()
-    found = learn(covariance, rows, targets, rows[source], score.contrasts())
-    raw, doubts = found.lesson.predict(known.held_out, known.held_out[source])
-    reach = _reach(found.lesson, REACHING if labels.representative.like_rest else REACHING_UNLIKE)
-    level, level_of = _levels(score, raw)
-    column = Learned(found.lesson, level, reach, source, beyond)
-    if isinstance(level, Level) and not labels.representative.like_rest and np.isfinite(reach):
-        near = column.nearness(known.held_out) > 0
-        column = replace(column, level=_level_there(raw[near], known.held_out[beyond][near]))
-    trials, variances = _without_folds(column, found, labels, rows)
-    alike = {each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)}
-    known = replace(known, trials=alike)
+    lesson = learn(covariance, rows, targets, rows[source], score.contrasts())
+    raw, doubts = lesson.lesson.predict(known.held_out, known.held_out[source])
+    column, level_of = _column_of(lesson.lesson, labels, known.held_out, raw, source, beyond)
+    # Labels are held out from a lesson that hears no own scores of references, because most rows have none.
+    trials, variances = _without_folds(column, lesson, labels, rows)
     share, shares = _confirmed(labels, rows[beyond], trials, targets)
-    if not isinstance(score, LogLoss):
-        column = replace(column, heard=Heard.of(known.fitted, raw, doubts))
-    there = known.fitted.take(score.rows)
-    if share > 0 and score.contrasts() is None and there["known itself"].any():
-        column = _measured_at_pairs(column, found, labels, there, share)
+    column = _with_references(column, lesson, labels, known.fitted, raw, doubts, share)
     held_out = column.fade(known.held_out, column.level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
+    # What was known before has seen no label, so it is the same in all trials.
+    known = replace(known, trials={each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)})
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
     taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
-    return column, taught, known, found
+    return column, taught, known, lesson
+
+
+def _column_of(
+    lesson: Lesson, labels: Labels, held_out: View, raw: FloatArray, source: str, beyond: str
+) -> tuple[Learned, Callable[[FloatArray], Level | LogRatios]]:
+    """Level what a lesson says of the rows (n, c), and let it fade; also return what levels its mixture."""
+    like_rest = labels.representative.like_rest
+    level, level_of = _levels(labels.score, raw)
+    column = Learned(lesson, level, _reach(lesson, REACHING if like_rest else REACHING_UNLIKE), source, beyond)
+    if isinstance(level, Level) and not like_rest and np.isfinite(column.reach):
+        near = column.nearness(held_out) > 0
+        column = replace(column, level=_level_there(raw[near], held_out[beyond][near]))
+    return column, level_of
+
+
+def _with_references(
+    column: Learned,
+    lesson: RefittableLesson,
+    labels: Labels,
+    rows: View,
+    raw: FloatArray,
+    doubts: FloatArray,
+    share: float,
+) -> Learned:
+    """Let the column hear what references say of rows that they know themselves.
+
+    Their scores correct what the lesson says (``raw``, with variances ``doubts``). Labels at such rows say how much of
+    its ``share`` is kept there.
+    """
+    if not isinstance(labels.score, LogLoss):
+        column = replace(column, heard=Heard.of(rows, raw, doubts))
+    there = rows.take(labels.score.rows)
+    if share > 0 and labels.score.contrasts() is None and there["known itself"].any():
+        column = _measured_at_pairs(column, lesson, labels, there, share)
+    return column
 
 
 def _measured_at_pairs(
