@@ -247,3 +247,19 @@ def test_the_meaning_of_support_is_said():
     assert "0: the references say nothing of it; 1: they know it" in str(
         mf.explain(result, case.main.keys[3], case.references)
     )
+
+
+@pytest.mark.parametrize("known, with_features", [(150, False), (150, True), (400, False)])
+def test_references_whose_scores_count_by_their_order_are_known_again(rng, known, with_features):
+    features = rng.standard_normal((400, 3))
+    truth = features[:, 0] + features[:, 1]
+    main = mf.Observations(truth + rng.standard_normal(400), features, ids=range(400), name="ours")
+    amounts = np.exp(2.0 * (truth[:known] + 0.3 * rng.standard_normal(known)))
+    own = features[:known] if with_features else None
+    theirs = mf.Observations(amounts, own, ids=range(known), name="theirs")
+    result = mf.refine(main, [theirs], rng=0)
+    assert result.relevance[0].is_straightened
+    assert mf.explain(result, "20", [theirs]).sentences
+    other = mf.Observations(amounts[::-1].copy(), own, ids=range(known), name="theirs")
+    with pytest.raises(mf.InputError, match="theirs has other scores than when it was fitted"):
+        mf.explain(result, "20", [other])

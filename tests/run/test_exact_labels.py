@@ -41,6 +41,7 @@ def test_where_labels_deny_a_diffusion_nothing_diffuses_and_errors_are_true():
     assert 0.75 < np.mean(held) < 0.97
 
 
+@pytest.mark.filterwarnings("ignore:.*are negative, and no label is:manifuse.ManifuseWarning")
 @pytest.mark.parametrize("seed", range(4))
 def test_the_offset_of_labels_and_the_unit_of_scores_decide_nothing(seed):
     """Whether to diffuse is a near thing in these problems, and labels have the mean 0, which small scores meet."""

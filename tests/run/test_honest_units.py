@@ -1,9 +1,12 @@
 """What is said of a regression in other units, of rows that references know, and of noise, on simulated problems."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import manifuse as mf
+from manifuse.columns import held_labels
 from manifuse.evidence.reason import Reason
 from manifuse.report.refinement_page import page_of
 
@@ -167,3 +170,77 @@ def test_of_few_labels_no_single_reference_has_a_worth():
     result = mf.refine(main, [*references, second], labels, rng=0, task="regression")
     assert result.worth.is_of_few
     assert [entry.worth for entry in result.relevance] == [None, None]
+
+
+def claims(seed, unit):
+    """Amounts with a heavy tail, a predictor of them in some unit, a reference, and labels."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((800, 4))
+    level = features[:, 0] + 0.5 * features[:, 1]
+    truth = np.exp(7.5 + 1.1 * level + 0.9 * rng.standard_normal(800))
+    said = np.exp(7.5 + 1.1 * features[:, 0] + 0.3 * rng.standard_normal(800))
+    main = mf.Observations(said / unit, features, ids=range(800), name="ours")
+    theirs = mf.Observations(np.exp(7.5 + 1.1 * level[:150]), ids=range(150), name="theirs")
+    labelled = rng.permutation(800)[:150]
+    return main, [theirs], mf.RankLabels(labelled, truth[labelled])
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_regression_in_other_units_is_told_of_unless_a_line_brings_it_into_theirs(seed):
+    for unit in (1.0, 1000.0):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = mf.refine(*claims(seed, unit), task="regression", rng=0)
+        codes = [each.message.code for each in caught]
+        brought = result.evidence.measured.in_other_units
+        assert ("other_units" in codes) is (unit > 1 and not brought)
+        negative = int((result.predictions < 0).sum())
+        assert ("left_label_range" in codes) is (negative > 8)
+
+
+@pytest.mark.parametrize("share, moved", [(0.03, False), (0.25, True)])
+def test_risks_that_move_in_the_mean_are_told_of(share, moved):
+    """Labels that were chosen by their outcome move risks, and a weak score does not show it."""
+    rng = np.random.default_rng(2)
+    log_odds, features = -3.8 + 0.9 * rng.standard_normal(2000), rng.standard_normal((2000, 3))
+    risk = 1.0 / (1.0 + np.exp(-log_odds))
+    truth = rng.random(2000) < risk
+    ones = rng.permutation(np.flatnonzero(truth))[:40]
+    others = rng.permutation(np.flatnonzero(~truth))[: round(len(ones) * (1.0 / share - 1.0))]
+    rows = np.concatenate([ones, others])
+    noisy = 1.0 / (1.0 + np.exp(3.8 - 0.3 * (log_odds + 3.8) - 0.4 * rng.standard_normal(2000)))
+    main = mf.Observations(noisy, features, ids=range(2000), scale="probability", name="ours")
+    theirs = mf.Observations(log_odds[:150] + 0.3 * rng.standard_normal(150), ids=range(150), name="theirs")
+    result = mf.refine(main, [theirs], mf.RankLabels(rows, truth[rows].astype(int)), rng=0)
+    (said,) = [each for each in result.findings if each.code == "mean risk"]
+    labels, before, after = result.evidence.measured.mean_risks
+    assert labels == pytest.approx(share, rel=0.05)
+    assert (before, after) == pytest.approx((noisy.mean(), result.predictions.mean()))
+    assert said.speaks_for is not moved
+    assert ("If the labels were chosen by their outcome" in said.sentence) is moved
+    rare = f"({len(ones)} of them have another label than the rest)"
+    assert any(rare in each.sentence for each in result.findings) is not moved
+
+
+def test_of_more_labels_than_teach_the_drawn_ones_are_counted(monkeypatch):
+    monkeypatch.setattr(held_labels, "MOST_TAUGHT", 100)
+    main, references, labels = claims(1, 1.0)
+    result = mf.refine(main, references, mf.RankLabels(labels.keys, labels.grades), rng=0)
+    said = " ".join(each.sentence for each in result.findings)
+    assert "On 100 of the 150 rows whose truth is known, which were drawn at random, ranking accuracy goes" in said
+    assert "On the rows that were drawn" in said
+    assert "On all" not in said
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_a_regression_that_leaves_the_range_of_percentages_is_told_of():
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((400, 3))
+    truth = 100.0 / (1.0 + np.exp(-4.0 * (features[:, 0] + features[:, 1])))
+    own = 100.0 / (1.0 + np.exp(-4.0 * features[:, 0]))
+    main = mf.Observations(own, features, ids=range(400), name="ours")
+    labels = mf.RankLabels(range(100), truth[:100])
+    with pytest.warns(mf.ManifuseWarning, match=r"refined scores of ours are outside of \[0, 100\], and no label is"):
+        result = mf.refine(main, [], labels, rng=0, task="regression")
+    assert np.mean((result.predictions < 0) | (result.predictions > 100)) > 0.01

@@ -122,8 +122,28 @@ def test_dots_between_thousands_are_named_in_scores_labels_and_features(rng, dty
         lambda rng: np.r_[np.zeros(40), rng.uniform(1.0, 3.0, 40).round(3)],
         lambda rng: rng.uniform(1.0, 900.0, 80).round(2),
         lambda rng: rng.poisson(200, 80),
+        lambda rng: np.r_[rng.poisson(200, 20), rng.uniform(1.0, 900.0, 60)],
+        lambda rng: rng.uniform(1.0, 60.0, 8000).round(3),
     ],
-    ids=["temperatures", "three digits", "mostly zero", "prices", "counts"],
+    ids=["temperatures", "three digits", "mostly zero", "prices", "counts", "some counts", "many rows"],
 )
 def test_other_numbers_have_no_dots_between_thousands(rng, values):
     assert not _are_thousands(values(rng).astype(float)[:, np.newaxis])[0]
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_dots_between_thousands_in_later_rows_are_named(rng):
+    cost = np.exp(rng.normal(7.0, 0.8, 80)).round()
+    main = mf.Observations(
+        np.log(cost) + rng.standard_normal(80), cost[:, None], ids=range(80), feature_names=["cost"]
+    )
+    theirs = mf.Observations(np.log(cost), ids=range(80), name="theirs")
+    result = mf.refine(main, [theirs], rng=0)
+    for read in (cost, np.where(cost < 1000, cost, cost / 1000)):
+        later = mf.Observations(main.scores, read[:, None], ids=range(100, 180), name="later", feature_names=["cost"])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result.apply(later)
+        said = [str(each.message) for each in caught if each.message.code == "thousands"]
+        assert bool(said) is (read is not cost)
+        assert all("In column 'cost' of the features of later, some values are whole" in each for each in said)

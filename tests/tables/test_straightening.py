@@ -153,6 +153,7 @@ def test_equal_scores_have_the_mean_of_their_ranks(rng):
     np.testing.assert_allclose(Straightening.of(scores).apply(scores), normal_scores(scores), atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*are negative, and no label is:manifuse.ManifuseWarning")
 def test_a_regression_keeps_the_units_of_main_scores(case):
     labels = mf.RankLabels(np.arange(60), np.exp(2.0 * case[2][:60]))
     result = mf.refine(*tables_of(case, WARPED["amounts"]), labels, task="regression", rng=0)

@@ -62,6 +62,10 @@ class Measurement:
         Whether the labelled rows stand for the others.
     chosen : bool
         Whether labels of classes, or of risks, were chosen by their class; see `chosen_by_class`.
+    drawn_from : int or None
+        How many rows have labels, if these were drawn at random among them because there are so many.
+    mean_risks : triple of float, or None
+        Of calibrated risks, the share of labels that are 1, and the mean of all risks before and after.
     """
 
     accuracy: Accuracy
@@ -81,6 +85,8 @@ class Measurement:
     uneven: float = 0.0
     representative: Representative = Representative()
     chosen: bool = False
+    drawn_from: int | None = None
+    mean_risks: tuple[float, float, float] | None = None
 
     @property
     def is_of_rest(self) -> bool:

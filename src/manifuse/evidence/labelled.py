@@ -150,11 +150,13 @@ def warn_of_truth(score: Score, main: Observations, references: Sequence[Observa
             )
     for reference in references:
         places, known = locate(main.keys[score.rows], reference.keys)
-        if _say(reference.scores[places[known]], _orders_of(truth[known], is_named=is_named), is_named=is_named):
+        # A good reference may be right in all rows where labels have few values.
+        many = not is_named and len(np.unique(truth[known])) >= SAID
+        if many and _say(reference.scores[places[known]], _orders_of(truth[known], is_named=False), is_named=False):
             warn(
                 "truth_in_reference",
-                f"{reference.name} says the label of all {known.sum():,} labelled rows that it knows, so labels "
-                "cannot show what it is worth elsewhere; if it is made of the labels, leave it out.",
+                f"{reference.name} puts all {known.sum():,} labelled rows that it knows in the order of their labels, "
+                "which cannot show what it is worth elsewhere; if it is made of the labels, leave it out.",
             )
 
 

@@ -143,7 +143,8 @@ class Page:
     def _refinement(self, job: Job) -> Refinement:
         """Return the outcome of a job."""
         if job.result is None:
-            raise HTTPException(409, f"Job {job.name} has no result (it is {job.state}).")
+            why = "later jobs have replaced it" if job.state == "done" else f"it is {job.state}"
+            raise HTTPException(409, f"Job {job.name} has no result ({why}).")
         result: Refinement = job.result
         return result
 

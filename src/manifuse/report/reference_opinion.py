@@ -16,6 +16,7 @@ from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.report.score_wording import ScoreWording, told_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
+from manifuse.tables.straightening import straightened
 
 #: Alignments are the same up to this much, because scores may come back in single precision.
 SAME_ALIGNMENT = 1e-4
@@ -75,5 +76,7 @@ def _has_other_scores(result: Refinement, table: Observations) -> bool:
     # If only some pairs were fitted, or there are more by now, their alignment is another one.
     if main.classes is not None or table.classes is not None or np.count_nonzero(known) != entry.pairs:
         return False
+    if entry.is_straightened:
+        table = straightened(table, rows[known] if entry.is_coupled or table.table is None else None)
     alignment = inner(on_sphere(main.scores[known]), on_sphere(table.scores[rows[known]]))
     return bool(abs(alignment - entry.held_out_alignment) > SAME_ALIGNMENT)

@@ -20,6 +20,7 @@ from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.intervals import error_scale_of, unevenness_of
 from manifuse.evidence.one_factor import correlation
+from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.score import Score
 from manifuse.evidence.verdict import Verdict, judge
@@ -43,6 +44,9 @@ def conclude(method: JointDiffusion, given: RunInputs) -> tuple[Evidence, Course
     fitted_model = FittedModel.of(problem.main, given.bridges.graph, found, scored)
     each, worth = worths_of(given, found, held_out)
     expected, refined = found.columns.expected, fitted_model.fitted
+    if measured is not None and measured.risk is not None and isinstance(given.score, GradedRanking):
+        before, after = (problem.main.in_scale(each).mean() for each in (problem.main.scores, refined.scores))
+        measured = replace(measured, mean_risks=(float(given.score.truth.mean()), float(before), float(after)))
     evidence = Evidence(
         name=problem.main.name,
         verdict=verdict,
@@ -238,6 +242,7 @@ def _measured(
         averaged=_averaged(given, found, labels, there, refined),
         uneven=unevenness_of(refined, found.known.trials["variance"], taught),
         representative=labels.representative,
+        drawn_from=len(score.rows) if score.contrasts() is None and len(score.rows) > len(taught.rows) else None,
     )
     if not isinstance(score, LogLoss) or not isinstance(taught, LogLoss):
         return measured

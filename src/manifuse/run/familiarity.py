@@ -247,6 +247,6 @@ def _of_strange(new: Observations, strange: IndexArray, deviations: FloatArray) 
     order = strange[np.argsort(-deviations, kind="stable")]
     return (
         f"{new.name} differs from the fitted rows in {columns_said(new.feature_names, order.tolist())}, by up to "
-        f"{figures(deviations.max(), 3)} standard deviations; check the units. Rows unlike all "
-        "fitted ones keep their own order."
+        f"{figures(deviations.max(), 3)} standard deviations; check the units. Rows unlike all fitted ones keep their "
+        "own order; others are refined as ever, which may do harm if much has changed."
     )

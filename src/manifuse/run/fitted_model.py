@@ -23,6 +23,7 @@ from manifuse.run.familiarity import FEWEST_ROWS
 from manifuse.run.later_rows import LaterRows
 from manifuse.tables.arranging import with_features_of
 from manifuse.tables.drawing_order import places_of
+from manifuse.tables.far_values import warn_of_thousands, warn_of_thousands_in_features
 from manifuse.tables.observations import Observations
 from manifuse.tables.spelling import warn_of_spelling
 
@@ -105,6 +106,9 @@ class FittedModel(Saveable):
     def _compare(self, new: Observations, located: BoolArray, known: BoolArray) -> None:
         """Warn of unlike rows. Some are ``located`` among the fitted rows, and ``known`` if they are the same now."""
         warn_of_units(new, self.main, known)
+        if new.classes is None:
+            warn_of_thousands(f"scores of {new.name}", new.came)
+        warn_of_thousands_in_features(new)
         if len(new) >= FEWEST_ROWS:
             warn_of_spelling(self.main, new, int(np.count_nonzero(located)))
         with libraries_in_one_thread():

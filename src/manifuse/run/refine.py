@@ -13,9 +13,12 @@ from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
 from manifuse.columns.run_order import blocks_of, start
 from manifuse.errors import InputError, demand, hear_warnings, look_up, warn
+from manifuse.evidence.found import Evidence
 from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.labelled import demand_teachable, groups_of, score_of, warn_of_truth
 from manifuse.evidence.score import Score
+from manifuse.evidence.squared_error import SquaredError
+from manifuse.grid import figures
 from manifuse.kernels.keys import locate
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import is_constant
@@ -35,6 +38,10 @@ from manifuse.tables.user_tables import FrameColumns, Labels
 
 #: Scores of which the largest is above this, and at most 100, may be percentages.
 PERCENTAGES = 50
+
+#: The labels of a regression are in other units if their median is so many times that of the scores, or less. No
+#: larger share of scores may be outside of the range of labels without a warning.
+OTHER_UNITS, MOST_OUTSIDE = 10.0, 0.01
 
 
 def refine(
@@ -165,7 +172,9 @@ def _refine_observations(
     with libraries_in_one_thread():
         given = prepare(fitted, method, measure, seed, backend, groups, whole)
         result = Refinement.of(method, seed, main, *conclude(method, given))
-    if main.classes is None and not method.is_regression:
+    if isinstance(measure, SquaredError):
+        _warn_of_units(measure, result)
+    elif main.classes is None:
         _warn_of_range(result)
     return replace(result, provenance=Provenance.of(main, references, labels))
 
@@ -186,6 +195,38 @@ def _warn_of_range(result: Refinement) -> None:
             f"The scores of {main.name} are in [0, {most}], and the refined ones are not; if yours are {what}, "
             f'{remedy}refine with scale="probability".',
         )
+
+
+def _warn_of_units(labels: SquaredError, result: Refinement) -> None:
+    """Warn of a regression whose scores are in other units than its labels, or leave their range."""
+    main, evidence, truth = result.fitted_model.main, result.evidence, labels.truth
+    own, known = float(np.median(main.scores[labels.rows])), float(np.median(truth))
+    are_amounts = min(truth.min(), main.scores.min()) > 0
+    if are_amounts and not 1.0 / OTHER_UNITS < known / own < OTHER_UNITS and not _in_their_units(evidence):
+        warn(
+            "other_units",
+            f"The labels are in other units than the scores of {main.name} (medians {figures(known, 3)} and "
+            f"{figures(own, 3)}), and no line surely brings these into theirs; give both in the same units.",
+        )
+    least = 0.0 if truth.min() >= 0 else -np.inf
+    most = 1.0 if truth.max() <= 1 else 100.0 if PERCENTAGES < truth.max() <= 100 and least == 0 else np.inf
+    is_in = _in_their_units(evidence) or (main.came.min() >= least and main.came.max() <= most)
+    outside = int(np.count_nonzero((result.refined.scores < least) | (result.refined.scores > most)))
+    if is_in and least == 0 and outside > MOST_OUTSIDE * len(result.main):
+        where = "negative" if np.isinf(most) else f"outside of [0, {most:.0f}]"
+        remedy = "they are amounts, give the logarithms of scores and labels"
+        if np.isfinite(most):
+            remedy = "they cannot be, cut them off there"
+        warn(
+            "left_label_range",
+            f"{outside:,} of the {len(result.main):,} refined scores of {main.name} are {where}, and no label is; if "
+            f"{remedy}.",
+        )
+
+
+def _in_their_units(evidence: Evidence) -> bool:
+    """Whether scores of a regression were brought into the units of its labels."""
+    return evidence.measured is not None and evidence.measured.in_other_units
 
 
 def fitted_part(

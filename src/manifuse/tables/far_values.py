@@ -30,9 +30,10 @@ LOOKED_AT = 5_000
 #: Numbers that people write for a missing value, in SPSS, Stata, SAS and by hand, with either sign.
 MISSING = (99, 999, 9999, 99999, 999999, 9999999)
 
-#: Dots may be between thousands if so many different numbers are whole, and of the others more than this share needs
-#: three digits after the point. None of 10,862 columns of real tables is so.
-WHOLE, THREE_DIGITS = 3, 0.7
+#: Dots may be between thousands if so many different numbers are whole, and so large a share, and of the others more
+#: than this share needs three digits after the point. Of numbers that are rounded to three digits one in a thousand is
+#: whole. None of 10,862 columns of real tables is so.
+WHOLE, WHOLE_SHARE, THREE_DIGITS = 3, 0.02, 0.7
 
 
 def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
@@ -60,8 +61,7 @@ def warn_of_missing(what: str, values: FloatArray) -> bool:
 
     Warn of dots between thousands, too.
     """
-    if _are_thousands(values[:, np.newaxis])[0]:
-        warn("thousands", f"Of the {what}, {THOUSANDS.format('some')}")
+    warn_of_thousands(what, values)
     missing = _number_for_missing(values[:, np.newaxis])
     if np.isfinite(missing[0]):
         warn(
@@ -72,15 +72,28 @@ def warn_of_missing(what: str, values: FloatArray) -> bool:
     return bool(np.isfinite(missing[0]))
 
 
+def warn_of_thousands(what: str, values: FloatArray) -> None:
+    """Warn if some scores or labels (n,) seem to have dots between thousands."""
+    if _are_thousands(values[:, np.newaxis])[0]:
+        warn("thousands", f"Of the {what}, {THOUSANDS.format('some')}")
+
+
+def warn_of_thousands_in_features(table: Observations) -> None:
+    """Warn if features seem to have dots between thousands. Of a large table, some rows are looked at."""
+    if table.table is None:
+        return
+    cut = np.flatnonzero(_are_thousands(table.table[thinned(len(table), LOOKED_AT)]))
+    if len(cut):
+        where = f"{columns_said(table.feature_names, cut.tolist())} of {table.name}"
+        warn("thousands", f"In {where}, {THOUSANDS.format('some values')}")
+
+
 def warn_of_far_features(table: Observations) -> None:
     """Warn if features have such values. Of a large table, some rows are looked at."""
     if table.table is None:
         return
     rows = table.table[thinned(len(table), LOOKED_AT)]
-    cut = np.flatnonzero(_are_thousands(rows))
-    if len(cut):
-        where = f"{columns_said(table.feature_names, cut.tolist())} of {table.name}"
-        warn("thousands", f"In {where}, {THOUSANDS.format('some values')}")
+    warn_of_thousands_in_features(table)
     missing = _number_for_missing(rows)
     written = np.flatnonzero(np.isfinite(missing))
     if len(written):
@@ -133,7 +146,8 @@ def _are_thousands(values: FloatArray) -> BoolArray:
         needs_three.sum(axis=0) > THREE_DIGITS * np.maximum((~whole).sum(axis=0), WHOLE)
     )
     for column in np.flatnonzero(found):
-        found[column] = len(np.setdiff1d(values[whole[:, column], column], 0.0)) >= WHOLE
+        are_whole = values[whole[:, column] & (values[:, column] != 0), column]
+        found[column] = len(np.unique(are_whole)) >= WHOLE and len(are_whole) >= WHOLE_SHARE * len(values)
     return found
 
 

@@ -75,8 +75,8 @@ class Reference:
             ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
             theirs = theirs[:, table.classes.places_of(main.classes.names)]
             fits = exchanged(theirs, ours, least_of(len(main_rows)))
-            said = f"The probabilities of {table.name} are those of other classes in {main.name}"
-            warn_of_exchanged(said, main.classes.names, fits, "which column is which class")
+            said = f"The probabilities of {table.name} fit those of other classes in {main.name} better"
+            warn_of_exchanged(said, main.classes.names, fits, "which column is which class in both")
         return cls(table, main_rows, reference_rows, share, idle is not None, turning)
 
     def straightened(self, main: Observations) -> Reference:

@@ -81,7 +81,11 @@ def _of_worth(evidence: Evidence) -> Iterator[Finding]:
         return
     helps = _helps_at_pairs(evidence)
     remedy = None if worth.is_certain or (worth.is_clear_loss and helps) else "references"
-    yield Finding("worth", worth.is_certain, _said_of_worth(worth, helps=helps), remedy)
+    measured_on = evidence.measured.drawn_from or evidence.measured.gain.rows
+    rows = many(worth.rows, "labelled row")
+    if worth.rows < measured_on:
+        rows = f"{worth.rows:,} of the {measured_on:,} labelled rows"
+    yield Finding("worth", worth.is_certain, _said_of_worth(worth, rows, helps=helps), remedy)
 
 
 def _helps_at_pairs(evidence: Evidence) -> bool:
@@ -92,7 +96,7 @@ def _helps_at_pairs(evidence: Evidence) -> bool:
     return measured.as_if_unknown and measured.at_pairs.is_certain
 
 
-def _said_of_worth(worth: Gain, *, helps: bool) -> str:
+def _said_of_worth(worth: Gain, rows: str, *, helps: bool) -> str:
     measured = worth.amount(signed=False)
     if worth.is_certain:
         are = "are" if worth.is_clear else "are probably"
@@ -101,7 +105,7 @@ def _said_of_worth(worth: Gain, *, helps: bool) -> str:
     if worth.is_clear_loss:
         so = "at rows that they know they help" if helps else "try without them"
         return f"Your references are probably worth less than nothing{where} ({measured}); {so}."
-    return f"{many(worth.rows, 'labelled row')} cannot tell whether your references add anything{where} ({measured})."
+    return f"{rows} cannot tell whether your references add anything{where} ({measured})."
 
 
 def _of_references(evidence: Evidence) -> Iterator[Finding]:

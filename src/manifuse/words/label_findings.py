@@ -9,6 +9,10 @@ from manifuse.evidence.reason import Reason
 from manifuse.grid import figures, many
 from manifuse.words.finding import Finding, named
 
+#: Labels are rare if fewer than one in so many is not the commonest value. Risks have moved if their odds in the mean
+#: are so many times larger or smaller.
+RARE, MOVED = 5, 2.0
+
 
 def change_of(evidence: Evidence) -> str:
     """Say what a refinement with labels changes on them, or would have changed: from, to, and by how much."""
@@ -63,7 +67,7 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
     if not gain.rows:
         yield Finding("gain", False, f"{too_few(gain)} are too few to measure a gain.", "labels")
         return
-    change = f"On the {many(gain.rows, 'row')} whose truth is known, {change_of(evidence)}."
+    change = f"On {_rows_of(measured)}, {change_of(evidence)}."
     among = " and among those that were held out with it" if measured.accuracy.measure == "accuracy" else ""
     how = f"Each of these rows was judged without its own label{among}; labels were held out {measured.held}."
     if gain.is_certain:
@@ -81,6 +85,17 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
 
 
+def _rows_of(measured: Measurement) -> str:
+    """The rows that a gain was measured on; also how many there are of a rare label."""
+    gain = measured.gain
+    rows = f"the {many(gain.rows, 'row')} whose truth is known"
+    if measured.drawn_from is not None:
+        rows = f"{gain.rows:,} of the {measured.drawn_from:,} rows whose truth is known, which were drawn at random"
+    if gain.others is None or RARE * gain.others >= gain.rows:
+        return rows
+    return f"{rows} ({gain.others} of them have another label than the rest)"
+
+
 def _of_calibration(name: str, measured: Measurement) -> Iterator[Finding]:
     """What labels make of probabilities: how far those of 0 and 1 calibrate, and what keeps labels from doing so."""
     if measured.risk is not None:
@@ -88,6 +103,8 @@ def _of_calibration(name: str, measured: Measurement) -> Iterator[Finding]:
         _, gain = measured.risk
         chance = "" if gain.is_certain or gain.is_clear_loss else " That could be chance."
         yield Finding("risk", gain.is_certain, f"{said} {_change(*measured.risk, taken=True)}.{chance}")
+    if measured.mean_risks is not None:
+        yield _of_mean_risks(*measured.mean_risks)
     if measured.chosen:
         said = "The labels seem to be chosen by class: classes are not as frequent there as your probabilities say."
         also = "Refined probabilities keep what yours expect. What is measured of them is that of rows like these."
@@ -100,6 +117,16 @@ def _of_calibration(name: str, measured: Measurement) -> Iterator[Finding]:
     elif measured.uncalibrated == "labels":
         said = "Only labels of 0 and 1 calibrate probabilities, and these are others."
         yield Finding("uncalibrated", False, said, "labels")
+
+
+def _of_mean_risks(labels: float, before: float, after: float) -> Finding:
+    """How large risks are in the mean. Labels that were chosen by their outcome move it, and nothing else tells."""
+    said = f"Refined risks are {after:.1%} in the mean, yours were {before:.1%}, and {labels:.1%} of the labels are 1."
+    was, now = before / (1.0 - before), after / (1.0 - after)
+    moved = max(was, now) > MOVED * min(was, now)
+    if moved:
+        said += " If the labels were chosen by their outcome, the refined risks are wrong; give labels at random."
+    return Finding("mean risk", not moved, said, "labels" if moved else None)
 
 
 def _of_limits(evidence: Evidence, measured: Measurement) -> Iterator[Finding]:
@@ -154,7 +181,8 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
     how = f"so {they} behind it" if ahead.is_clear_loss else "which could be chance"
     how = f"so {they} ahead of it" if ahead.is_clear else how
     where = ", judged as if no reference knew them" if measured.at_pairs is not None and measured.as_if_unknown else ""
-    said = f"On all {many(gain.rows, 'labelled row')}{where}, imputing the references and averaging all scores"
+    rows = f"all {many(gain.rows, 'labelled row')}" if measured.drawn_from is None else "the rows that were drawn"
+    said = f"On {rows}{where}, imputing the references and averaging all scores"
     said = f"{said} {_gained(gain)}"
     advice = "; measure both with `compare`" if ahead.is_clear_loss else ""
     against = "beyond" if ahead.value >= 0 else "against"
