@@ -26,6 +26,8 @@ def run_show(model: Path) -> dict[str, Any]:
         "format": FORMAT,
         "version": made.version,
         "date": made.date,
+        "libraries": dict(made.libraries),
+        "seed": result.seed,
         "tables": [asdict(table) for table in made.tables],
         "fitted": len(main),
         "accepted": result.accepted,
@@ -40,6 +42,7 @@ def run_show(model: Path) -> dict[str, Any]:
             "scale": main.scale,
             "features": None if main.feature_names is None else list(main.feature_names),
             "width": 0 if main.table is None else main.table.shape[1],
+            "dropped": list(main.called.drop),
         },
     }
 
@@ -47,6 +50,8 @@ def run_show(model: Path) -> dict[str, Any]:
 def lines_of_model(model: Path, facts: Mapping[str, Any]) -> Iterator[str]:
     """Say what `run_show` returns."""
     yield f"{model}: format {facts['format']}, written by manifuse {facts['version']} on {facts['date']}."
+    libraries = ", ".join(f"{name} {version}" for name, version in facts["libraries"].items())
+    yield f"Seed {facts['seed']}; {libraries}."
     yield fill(f"{facts['verdict']} {facts['why']}")
     yield ""
     for table in facts["tables"]:
@@ -57,6 +62,8 @@ def lines_of_model(model: Path, facts: Mapping[str, Any]) -> Iterator[str]:
     yield f"Of the main table, {facts['fitted']:,} rows were fitted."
     yield ""
     yield fill(f"Later rows need {listed([*_needed(facts['expects'])])}.")
+    if facts["expects"]["dropped"]:
+        yield fill(f"Not used: {told_apart(facts['expects']['dropped'])}.")
 
 
 def _needed(expects: Mapping[str, Any]) -> Iterator[str]:

@@ -93,6 +93,7 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         given=tables.given_grid(result, references),
         files=tables.files_grid(result),
         outcome=tables.outcome_grid(result, shift),
+        columns=tables.columns_grid(result),
         relevance=tables.relevance_grid(result),
         agreement=tables.agreement_grid(result),
         answer=REASONS[result.evidence.agreement.answer],

@@ -8,7 +8,7 @@ from manifuse.columns.diffused import ROUNDS_ALONE
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.gain import UNITS
 from manifuse.evidence.relevance import Standing
-from manifuse.grid import ABSENT, Grid, StrongText, figures, many, strong_if
+from manifuse.grid import ABSENT, Grid, StrongText, figures, first_of, many, strong_if
 from manifuse.kernels.arrays import IndexArray
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.refinement_statistics import Shift, by_weight, shown_metric
@@ -18,6 +18,9 @@ from manifuse.tables.observations import Observations
 from manifuse.words.finding import named
 from manifuse.words.label_findings import measured_as
 from manifuse.words.reasons import STANDINGS
+
+#: Names of columns that the page lists.
+LISTED = 50
 
 
 def given_grid(result: Refinement, references: Sequence[Observations]) -> Grid:
@@ -43,6 +46,19 @@ def files_grid(result: Refinement) -> Grid:
         for table in result.provenance.tables
         for file in table.files
     )
+
+
+def columns_grid(result: Refinement) -> Grid:
+    """What the columns of the main table are, by the names that they came with."""
+    main = result.fitted_model.main
+    called, names = main.called, () if main.feature_names is None else main.feature_names
+    columns = {"id": called.id, "score": called.score}
+    if main.classes is not None:
+        pairs = zip(called.classes, main.classes.names, strict=True)
+        columns = {"id": called.id, "classes": ", ".join(f"{column} ({name})" for column, name in pairs)}
+    columns |= {"scale": main.scale, "features": first_of(names, LISTED) or ABSENT}
+    columns["left out"] = first_of(called.drop, LISTED) or ABSENT
+    return Grid(("main table", "as it came"), tuple(columns.items()))
 
 
 def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:

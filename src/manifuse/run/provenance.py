@@ -1,12 +1,17 @@
 """Provenance: what a refinement was made of and when, and what the columns of its main table were called."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 from typing import Self
+
+import numpy
+import scipy
+import sklearn
 
 from manifuse.errors import InputError
 from manifuse.run.fitted_model import FittedModel
@@ -24,6 +29,14 @@ OWN_NAMES = {".npz": ("id", "score"), ".h5ad": ("id",)}
 
 #: The version of manifuse that runs; looking it up reads files.
 VERSION = version("manifuse")
+
+#: Versions of what computes, with which a run gives the same result again.
+LIBRARIES = {
+    "Python": python_version(),
+    "NumPy": numpy.__version__,
+    "SciPy": scipy.__version__,
+    "scikit-learn": sklearn.__version__,
+}
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,8 @@ class Provenance:
         Of manifuse.
     date : str
         The day in UTC, as ``2026-11-24``.
+    libraries : mapping of str to str
+        Versions of Python and of the libraries that compute.
     """
 
     tables: tuple[InputTable, ...] = ()
@@ -100,6 +115,7 @@ class Provenance:
     has_numbers: bool = False
     version: str = VERSION
     date: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
+    libraries: Mapping[str, str] = field(default_factory=LIBRARIES.copy)
 
     @classmethod
     def of(cls, main: Observations, references: Sequence[Observations], labels: Labels | None) -> Self:
