@@ -244,6 +244,7 @@ def test_labels_of_other_rows_are_noticed(case, task):
         assert result.evidence.measured.unrelated is unrelated
 
 
+@pytest.mark.filterwarnings("ignore:.*, and no label is:manifuse.ManifuseWarning")
 def test_scores_in_the_order_of_skewed_values_know_something_of_them(case, rng):
     """A line over the scores explains little of log-normal values, but their order."""
     values = np.exp(2.0 * case.truth[case.labelled] + 0.5 * rng.standard_normal(60))
@@ -324,6 +325,7 @@ def test_few_values_of_a_regression_give_no_errors_in_other_units(case):
         assert (mf.refine(*given, labels, rng=0, task="regression").uncertainty is not None) is known
 
 
+@pytest.mark.filterwarnings("ignore:.*, and no label is:manifuse.ManifuseWarning")
 def test_errors_that_grow_with_the_scores_are_said_to_be_too_small_there(case):
     truth = np.exp(case.truth + 0.5 * np.random.default_rng(0).standard_normal(len(case.truth)))
     labels = mf.RankLabels(case.main.keys[:100], truth[:100])

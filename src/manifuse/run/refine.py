@@ -209,14 +209,15 @@ def _warn_of_units(labels: SquaredError, result: Refinement) -> None:
             f"{figures(own, 3)}), and no line surely brings these into theirs; give both in the same units.",
         )
     least = 0.0 if truth.min() >= 0 else -np.inf
-    most = 1.0 if truth.max() <= 1 else 100.0 if PERCENTAGES < truth.max() <= 100 and least == 0 else np.inf
+    are_percentages = all(PERCENTAGES < each.max() <= 100 for each in (truth, main.came))
+    most = 1.0 if truth.max() <= 1 else 100.0 if are_percentages else np.inf
     is_in = _in_their_units(evidence) or (main.came.min() >= least and main.came.max() <= most)
     outside = int(np.count_nonzero((result.refined.scores < least) | (result.refined.scores > most)))
     if is_in and least == 0 and outside > MOST_OUTSIDE * len(result.main):
         where = "negative" if np.isinf(most) else f"outside of [0, {most:.0f}]"
         remedy = "they are amounts, give the logarithms of scores and labels"
         if np.isfinite(most):
-            remedy = "they cannot be, cut them off there"
+            remedy = "no value can be, cut them off there"
         warn(
             "left_label_range",
             f"{outside:,} of the {len(result.main):,} refined scores of {main.name} are {where}, and no label is; if "

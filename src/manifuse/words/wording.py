@@ -143,7 +143,8 @@ def _of_agreement(evidence: Evidence) -> list[str]:
         return []
     # A reference may have the name of the main predictor.
     loadings = zip(evidence.names_of_asked, asked.loadings.tolist(), strict=True)
-    followed = "most do" if asked.differing.any() else "yes" if asked.is_followed else "no"
+    some_do_not = asked.differing.any() or (asked.loadings < LEAST_LOADING).any()
+    followed = "no" if not asked.is_followed else "most do" if some_do_not else "yes"
     unsure = {
         Reason.TOLD: "yes, as `same_target` says",
         Reason.WEAK: "the references do",
