@@ -249,7 +249,9 @@ def test_references_that_share_no_row_are_named():
     parts = [remade(theirs.take(rows), name=f"part {rows[0]}") for rows in (np.arange(30), np.arange(30, 60))]
     found = mf.refine(case.main, [*parts, remade(theirs.take(np.arange(20, 40)), name="between")], rng=0)
     assert found.evidence.disjoint == ("part 0", "part 30")
-    assert "known to several of “part 0” and “part 30”. If they are parts of one" in " ".join(found.summary().split())
+    assert "share no common row: “part 0” and “part 30”. Each counts as a reference of its" in " ".join(
+        found.summary().split()
+    )
     few = [remade(each.take(np.arange(12)), name=each.name) for each in parts]
     assert mf.refine(case.main, few, rng=0).evidence.disjoint == (), "by chance they would share one row"
 

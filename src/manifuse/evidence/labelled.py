@@ -156,7 +156,7 @@ def warn_of_truth(score: Score, main: Observations, references: Sequence[Observa
             warn(
                 "truth_in_reference",
                 f"{reference.name} puts all {known.sum():,} labelled rows that it knows in the order of their labels, "
-                "which cannot show what it is worth elsewhere; if it is made of the labels, leave it out.",
+                "so labels do not show what it is worth elsewhere; if it is made of them, leave it out.",
             )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: do. Of 340 drawn problems with real tables, none has such scores or labels, and of 1,457 features none, either.
 FAR, HARDLY = 100, 0.1
 
-#: What is said of them.
+#: What is said of dots between thousands.
 THOUSANDS = (
     "{} are whole numbers below 1,000 and the others have three digits after the point, as numbers with dots between "
     "thousands do; if they are such, write them without the dots."

@@ -152,10 +152,8 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
 def _of_common_rows(evidence: Evidence, entries: Sequence[Relevance]) -> Iterator[Finding]:
     """Which references share no row with another one, and which have few pairs."""
     if evidence.disjoint:
-        said = f"No common row is known to several of {named(evidence.disjoint)}"
-        yield Finding(
-            "disjoint", False, f"{said}. If they are parts of one table, join them: each counts.", "references"
-        )
+        said = f"These share no common row: {named(evidence.disjoint)}. Each counts as a reference of its own"
+        yield Finding("disjoint", False, f"{said}; if they are parts of one table, join them.", "references")
     few = named(entry.name for entry in entries if entry.pairs < FEW_COMMON_ROWS)
     if few:
         said = f"Fewer than {FEW_COMMON_ROWS} common rows connect {few} with “{evidence.name}”."
