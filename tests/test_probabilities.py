@@ -18,6 +18,7 @@ from manifuse.evidence.class_score import calibrate, calibrated_without, line_of
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.reason import Reason
+from manifuse.report.refinement_page import page_of
 from manifuse.report.refinement_statistics import Shift
 from manifuse.run import conclusion
 from tests.problems import draw, remade, write_table
@@ -92,6 +93,10 @@ def test_labels_of_0_and_1_calibrate_them_without_changing_their_order(case, tmp
         result.summary().split()
     )
     assert result.to_dict()["log_loss"]["after"] == result.log_loss.after < result.log_loss.before
+    assert result.evidence.measured.reliability[..., 2].sum(axis=1) == pytest.approx([len(labels)] * 2)
+    assert mf.plot(result, "reliability").axes[0].get_xlabel() == "risk"
+    assert "How risks come true" in page_of(result)
+    assert "How risks come true" not in page_of(plain)
     # Later rows follow, also of a saved file.
     mf.save(result, tmp_path / "model.npz")
     ids = [f"later {row}" for row in range(160)]

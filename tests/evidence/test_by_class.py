@@ -8,8 +8,8 @@ from sklearn.metrics import brier_score_loss, confusion_matrix, recall_score
 from tests.test_classes import draw
 
 import manifuse as mf
-from manifuse.evidence.by_class import BINNED, MOST_BINS, ByClass
-from manifuse.evidence.class_score import LogLoss, line_of
+from manifuse.evidence.by_class import BINNED, MOST_BINS, ByClass, reliability_of_risks
+from manifuse.evidence.class_score import RISK, LogLoss, line_of
 from manifuse.evidence.gain import Gain
 from manifuse.grid import ABSENT
 from manifuse.report.class_quality import by_class_grid, draw_confusion, most_confused
@@ -62,6 +62,17 @@ def test_bins_of_probabilities_are_those_of_scikit_learn(case):
         expected = calibration_curve(right, said, n_bins=ROWS // BINNED, strategy="quantile")
         np.testing.assert_allclose(found.reliability[side].T[:2], expected[::-1], rtol=1e-12)
         np.testing.assert_allclose(found.reliability[side][:, 2], BINNED)
+
+
+def test_bins_of_risks_are_those_of_scikit_learn(rng):
+    truth = rng.integers(2, size=200)
+    before, after = rng.standard_normal((200, 1)), rng.standard_normal((1, 200, 1))
+    found = reliability_of_risks(LogLoss(np.arange(200), truth, RISK), before, after)
+    for log_odds, bins in zip((before, after[0]), found, strict=True):
+        risk = 1.0 / (1.0 + np.exp(-log_odds[:, 0]))
+        share, said = calibration_curve(truth, risk, n_bins=MOST_BINS, strategy="quantile")
+        np.testing.assert_allclose(bins[:, :2], np.column_stack([said, share]), atol=1e-12)
+        np.testing.assert_array_equal(bins[:, 2], 200 / MOST_BINS)
 
 
 def test_the_brier_score_is_the_sum_of_those_of_the_classes(case):

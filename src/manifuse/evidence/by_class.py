@@ -53,7 +53,9 @@ class ByClass:
             classes=score.classes,
             counts=np.array([_counts(each, score) for each in sides]),
             errors=np.array([_standard_error(each) for each in of_class]),
-            reliability=np.array([_reliability(*each) for each in zip(sides, right, strict=True)]),
+            reliability=np.array(
+                [reliability_of(each.max(axis=2), so) for each, so in zip(sides, right, strict=True)]
+            ),
             brier=(_brier(sides[0], score), _brier(sides[1], score)),
         )
 
@@ -86,12 +88,21 @@ def _standard_error(changes: FloatArray) -> float:
     return float(changes.std(ddof=1) / np.sqrt(len(changes))) if len(changes) > 1 else float("nan")
 
 
-def _reliability(probabilities: FloatArray, right: FloatArray) -> FloatArray:
-    """Bins (b, 3) of rows, from probabilities (r, l, k) in r trials, and whether the most probable class is right."""
-    trials, rows, _ = probabilities.shape
-    said, order = probabilities.max(axis=2).ravel(), probabilities.max(axis=2).argsort(axis=None, kind="stable")
-    parts = np.array_split(order, int(np.clip(rows // BINNED, 1, MOST_BINS)))
-    return np.array([(said[each].mean(), right.ravel()[each].mean(), len(each) / trials) for each in parts])
+def reliability_of(said: FloatArray, right: FloatArray) -> FloatArray:
+    """Bins (b, 3) of rows, from probabilities (r, l) in r trials, and whether what they are of is so (r, l)."""
+    trials, rows = said.shape
+    parts = np.array_split(said.argsort(axis=None, kind="stable"), int(np.clip(rows // BINNED, 1, MOST_BINS)))
+    each = ((said.ravel()[part].mean(), right.ravel()[part].mean(), len(part) / trials) for part in parts)
+    return np.array(list(each))
+
+
+def reliability_of_risks(risks: LogLoss, before: FloatArray, after: FloatArray) -> FloatArray:
+    """Bins (2, b, 3) of labelled rows by their risk, from log-odds before (l, 1) and after (r, l, 1).
+
+    They are as those of `ByClass`: the mean risk, the share of labels that are 1, and the number of rows.
+    """
+    said = [np.exp(risks.logarithms(each))[..., 1] for each in (before[None], after)]
+    return np.array([reliability_of(each, np.broadcast_to(risks.truth, each.shape)) for each in said])
 
 
 def _brier(probabilities: FloatArray, score: LogLoss) -> float:

@@ -15,7 +15,7 @@ from manifuse.kernels.arrays import FloatArray
 #: How far apart the own scores of ordered pairs are, by those of two rows as they usually are.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measurement:
     """What labels measure.
 
@@ -66,6 +66,8 @@ class Measurement:
         How many rows have labels, if these were drawn at random among them because there are so many.
     mean_risks : triple of float, or None
         Of calibrated risks, the share of labels that are 1, and the mean of all risks before and after.
+    reliability : (2, b, 3) array or None
+        Of calibrated risks, how often they come true, in bins; see `reliability_of_risks`.
     """
 
     accuracy: Accuracy
@@ -87,6 +89,7 @@ class Measurement:
     chosen: bool = False
     drawn_from: int | None = None
     mean_risks: tuple[float, float, float] | None = None
+    reliability: FloatArray | None = None
 
     @property
     def is_of_rest(self) -> bool:

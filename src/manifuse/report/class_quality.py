@@ -58,18 +58,28 @@ def draw_confusion(found: ByClass, side: int) -> Any:
     return figure
 
 
-def draw_reliability(found: ByClass) -> Any:
-    """Draw how often predicted classes are right, by how probable they are, before and after, with standard errors."""
+def draw_reliability(reliability: FloatArray, said: str, so: str) -> Any:
+    """Draw how often probabilities come true, before and after, with standard errors.
+
+    Parameters
+    ----------
+    reliability : (2, b, 3) array
+        See `ByClass`.
+    said, so : str
+        What the probabilities, and the shares of rows, are called.
+    """
     figure, axes = blank(SLIM_WIDTH, 4.0)
     axes.plot([0, 1], [0, 1], color=GREY, lw=0.9, ls=":")
     looks = (("before", ORANGE, "s--"), ("after", BLUE, "o-"))
-    for (name, colour, form), (said, right, rows) in zip(looks, found.reliability.swapaxes(1, 2), strict=True):
+    for (name, colour, form), (mean, right, rows) in zip(looks, reliability.swapaxes(1, 2), strict=True):
         look = {"fmt": form, "color": colour, "ms": 5, "lw": 1.5, "elinewidth": 1.0, "capsize": 2}
-        axes.errorbar(said, right, _errors(right, rows), label=name, **look)
-    axes.set_xlim(0, 1.02)
-    axes.set_ylim(0, 1.02)
-    axes.set_xlabel("probability of the predicted class")
-    axes.set_ylabel("share of rows that are right")
+        axes.errorbar(mean, right, _errors(right, rows), label=name, **look)
+    # Risks may all be small.
+    most = min(1.02, 1.25 * float(reliability[..., :2].max()))
+    axes.set_xlim(0, most)
+    axes.set_ylim(0, most)
+    axes.set_xlabel(said)
+    axes.set_ylabel(so)
     axes.legend(loc="upper left", frameon=False)
     return figure
 

@@ -34,7 +34,7 @@ def plot(result: Refinement, picture: str = "worth") -> Any:
         ``"support"``: how much evidence rows have. ``"uncertainty"``: refined scores with intervals of 90 %.
         ``"course"``: the alignments, step by step. Of classes with labels, ``"confusion_before"`` and
         ``"confusion_after"``: which class was taken for which; ``"reliability"``: how often predicted classes are
-        right, by how probable they are.
+        right, by how probable they are. Of calibrated risks, ``"reliability"``: how often they come true.
 
     Returns
     -------
@@ -77,7 +77,12 @@ def pictures_of(result: Refinement, shift: Shift | ClassShift) -> dict[str, Call
     if by_class is not None:
         drawn["confusion_before"] = lambda: draw_confusion(by_class, 0)
         drawn["confusion_after"] = lambda: draw_confusion(by_class, 1)
-        drawn["reliability"] = lambda: draw_reliability(by_class)
+        of_classes = "probability of the predicted class", "share of rows that are right"
+        drawn["reliability"] = lambda: draw_reliability(by_class.reliability, *of_classes)
+    risks = result.evidence.measured
+    if risks is not None and risks.reliability is not None:
+        bins = risks.reliability
+        drawn["reliability"] = lambda: draw_reliability(bins, "risk", "share of labels that are 1")
     measured = [index for index in order if result.relevance[index].worth is not None]
     if measured:
         drawn["worth"] = lambda: draw_worth(result, measured)

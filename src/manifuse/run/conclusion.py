@@ -13,7 +13,7 @@ from manifuse.columns.run_order import refine_columns
 from manifuse.columns.scored import HeldOutScores, Scoring, comparable, in_units
 from manifuse.columns.temperature_of_mean import temperature_by_mean
 from manifuse.columns.unexplained import unexplained_rows
-from manifuse.evidence.by_class import ByClass
+from manifuse.evidence.by_class import ByClass, reliability_of_risks
 from manifuse.evidence.class_score import LogLoss, calibrate, chosen_by_class, risks_of
 from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import Accuracy, Gain, Measure
@@ -114,11 +114,13 @@ def _taken(
 ) -> tuple[Scoring, Measurement]:
     """Calibrate what is taken of what was found, and measure it."""
     score, risks = held_out.labels.score, _risks(held_out.labels, given.problem.main)
-    scored, refined, risk = _calibrated(found, held_out, scored, risks, given.problem.main.scores[score.rows])
+    own = given.problem.main.scores[score.rows]
+    scored, refined, risk, reliability = _calibrated(found, held_out, scored, risks, own)
     measured = _measured(given, found, held_out, refined, at_pairs, verdict)
     calibrated = verdict.accepted and scored.own_scale != 1.0 and not measured.in_other_units
     chosen = any(each.are_chosen for each in (score, risks) if isinstance(each, LogLoss))
-    return scored, replace(measured, risk=risk if verdict.accepted else None, calibrated=calibrated, chosen=chosen)
+    measured = replace(measured, calibrated=calibrated, chosen=chosen)
+    return scored, replace(measured, risk=risk, reliability=reliability) if verdict.accepted else measured
 
 
 def _risks(labels: Labels, main: Observations) -> LogLoss | None:
@@ -178,7 +180,7 @@ def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
 
 def _calibrated(
     found: RunOutputs, held_out: HeldOutScores, scored: Scoring, risks: LogLoss | None, own: FloatArray
-) -> tuple[Scoring, FloatArray, tuple[Accuracy, Gain] | None]:
+) -> tuple[Scoring, FloatArray, tuple[Accuracy, Gain] | None, FloatArray | None]:
     """Calibrate risks and standard errors by held-out labels; rows that have them have ``own`` scores (l, ...).
 
     Returns
@@ -188,9 +190,11 @@ def _calibrated(
         These scores.
     risk : pair of Accuracy and Gain, or None
         The log loss of risks before and after, and the gain.
+    reliability : (2, b, 3) array or None
+        Of these risks.
     """
     score, folds = held_out.labels.score, held_out.labels.folds
-    refined, risk = scored.between(held_out.own, held_out.values), None
+    refined, risk, reliability = scored.between(held_out.own, held_out.values), None, None
     # Where labels refuse, what was refused is measured.
     measured = refined if scored.certainty > 0 else held_out.values
     if risks is not None:
@@ -200,11 +204,12 @@ def _calibrated(
         measured, refined = offset + slope * measured, offset + slope * refined
         gain, before = risks.gain(own[:, None], judged, folds), risks.measured(own[:, None])
         risk = Accuracy("log_loss", before, gain.reached_from(before)), gain
+        reliability = reliability_of_risks(risks, own[:, None], judged)
     # With few values scores may have stayed in their own units, and these errors are in those of the labels.
     # Probabilities of classes say themselves how sure they are.
     if not isinstance(score, LogLoss) and not (score.measure == "rmse" and held_out.gain.is_of_few):
         scored = replace(scored, error_scale=error_scale_of(measured, found.known.trials["variance"], score, folds))
-    return scored, measured, risk
+    return scored, measured, risk, reliability
 
 
 def _measured(
