@@ -208,7 +208,7 @@ def test_references_of_pure_noise_are_found_out_and_do_no_harm(labelled):
 
 
 @pytest.mark.parametrize("labelled", [False, True])
-@pytest.mark.parametrize("another", [lambda scores: 2.0 * scores + 1.0, np.exp, expit, rankdata])
+@pytest.mark.parametrize("another", [lambda scores: 2.0 * scores + 1.0, np.exp, expit, rankdata, np.round])
 def test_a_duplicate_of_the_main_predictor_does_no_harm(labelled, another):
     case = draw(8)
     labels = case.labels() if labelled else None

@@ -24,6 +24,9 @@ LEAST_PAIRS, FEW_PAIRS = 3, 10
 #: ranks. So copies in fewer digits and of another scale do, and scores that share nothing but an outlier do not.
 REPEATED = 1e-3
 
+#: It also does if it is so many levels or more, into which own scores of so many pairs or more could have been cut.
+LEVELS, CUT = 4, 20
+
 #: Where a reference has nothing to say.
 ON_COMMON_ROWS = " on the rows that both know"
 
@@ -114,8 +117,16 @@ def _log_ratios(probabilities: FloatArray) -> FloatArray:
 def _are_alike(ours: FloatArray, theirs: FloatArray) -> bool:
     """Whether scores (p,) have the same order, or one that is turned around, and columns (p, c) are the same."""
     if ours.ndim == 1 or ours.shape[1] == 1:
-        ours, theirs = (rankdata(each, axis=0) for each in (ours, theirs))
+        ours, theirs = (rankdata(each) for each in (ours, theirs))
+        if _are_levels(theirs, ours) or _are_levels(-theirs, ours):
+            return True
     return abs(inner(on_sphere(theirs), on_sphere(ours))) > 1.0 - REPEATED
+
+
+def _are_levels(theirs: FloatArray, ours: FloatArray) -> bool:
+    """Whether scores (p,) are several levels that others were cut into: none is below that of a lower score."""
+    enough = len(ours) >= CUT and len(np.unique(theirs)) >= LEVELS
+    return enough and bool((np.diff(theirs[np.lexsort([theirs, ours])]) >= 0).all())
 
 
 def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, IndexArray]:
