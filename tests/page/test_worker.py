@@ -61,6 +61,14 @@ def test_a_job_gives_its_result_and_its_warnings(worker):
     assert worker.find("1000") is None
 
 
+def test_a_job_that_nobody_looked_at_took_as_long_as_it_took(worker):
+    job = worker.submit((succeed, 8))
+    job.started -= 1000.0
+    assert worker._connection.poll(30)
+    assert worker.find(job.name).state == "done"
+    assert job.seconds < 900.0
+
+
 def test_failures_are_sentences_and_the_worker_goes_on(worker):
     assert finished(worker, refuse).message == "Seven came, but six was expected."
     failed = finished(worker, fail, 3)

@@ -155,6 +155,7 @@ def _compute(connection: Connection, work: Callable[[Any], Any], argument: Any) 
     # Ctrl-C reaches the whole group of processes; the server is the one that ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     outcome: dict[str, Any]
+    begun = time.monotonic()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -165,4 +166,5 @@ def _compute(connection: Connection, work: Callable[[Any], Any], argument: Any) 
             traceback.print_exc(file=sys.stderr)
             outcome = {"state": "failed", "message": OURS}
     notes = [str(warning.message) for warning in caught if issubclass(warning.category, ManifuseWarning)]
-    connection.send({**outcome, "notes": notes})
+    # Nobody may look at the job until long after it has ended.
+    connection.send({**outcome, "notes": notes, "seconds": time.monotonic() - begun})
