@@ -12,8 +12,6 @@ from manifuse.evidence.representative import Representative
 from manifuse.evidence.verdict import Verdict
 from manifuse.kernels.arrays import FloatArray
 
-#: How far apart the own scores of ordered pairs are, by those of two rows as they usually are.
-
 
 @dataclass(frozen=True, eq=False)
 class Measurement:

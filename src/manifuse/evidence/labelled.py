@@ -168,13 +168,15 @@ def _orders_of(truth: NDArray[Any], *, is_named: bool) -> list[FloatArray]:
 
 
 def _say(values: FloatArray, orders: Sequence[FloatArray], *, is_named: bool) -> bool:
-    """Whether values (l,) or (l, c) have one of these orders or, if the truth names classes, say which class it is."""
+    """Whether values (l,) have one of these orders or, if the truth names classes, say which class it is.
+
+    Scores of classes (l, c) have no order.
+    """
     if not orders:
         return False
     if not is_named:
         return values.ndim == 1 and any(np.array_equal(rankdata(values), order) for order in orders)
-    columns = values.reshape(len(values), -1)
-    said, named, both = (len(np.unique(each, axis=0)) for each in (columns, orders[0], np.c_[columns, orders[0]]))
+    said, named, both = (len(np.unique(each, axis=0)) for each in (values, orders[0], np.c_[values, orders[0]]))
     return said == named == both
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+#: How far apart the own scores of ordered pairs are, by those of two rows as they usually are.
 Apart = Literal["closer", "farther"]
 
 

@@ -173,7 +173,8 @@ def _refine_observations(
         given = prepare(fitted, method, measure, seed, backend, groups, whole)
         result = Refinement.of(method, seed, main, *conclude(method, given))
     if isinstance(measure, SquaredError):
-        _warn_of_units(measure, result)
+        _warn_of_other_units(measure, result)
+        _warn_of_label_range(measure, result)
     elif main.classes is None:
         _warn_of_range(result)
     return replace(result, provenance=Provenance.of(main, references, labels))
@@ -197,8 +198,8 @@ def _warn_of_range(result: Refinement) -> None:
         )
 
 
-def _warn_of_units(labels: SquaredError, result: Refinement) -> None:
-    """Warn of a regression whose scores are in other units than its labels, or leave their range."""
+def _warn_of_other_units(labels: SquaredError, result: Refinement) -> None:
+    """Warn of a regression whose scores are in other units than its labels."""
     main, evidence, truth = result.fitted_model.main, result.evidence, labels.truth
     own, known = float(np.median(main.scores[labels.rows])), float(np.median(truth))
     are_amounts = min(truth.min(), main.scores.min()) > 0
@@ -208,10 +209,15 @@ def _warn_of_units(labels: SquaredError, result: Refinement) -> None:
             f"The labels are in other units than the scores of {main.name} (medians {figures(known, 3)} and "
             f"{figures(own, 3)}), and no line surely brings these into theirs; give both in the same units.",
         )
+
+
+def _warn_of_label_range(labels: SquaredError, result: Refinement) -> None:
+    """Warn of refined scores of a regression that are outside of a range in which all labels are."""
+    main, truth = result.fitted_model.main, labels.truth
     least = 0.0 if truth.min() >= 0 else -np.inf
     are_percentages = all(PERCENTAGES < each.max() <= 100 for each in (truth, main.came))
     most = 1.0 if truth.max() <= 1 else 100.0 if are_percentages else np.inf
-    is_in = _in_their_units(evidence) or (main.came.min() >= least and main.came.max() <= most)
+    is_in = _in_their_units(result.evidence) or (main.came.min() >= least and main.came.max() <= most)
     outside = int(np.count_nonzero((result.refined.scores < least) | (result.refined.scores > most)))
     if is_in and least == 0 and outside > MOST_OUTSIDE * len(result.main):
         where = "negative" if np.isinf(most) else f"outside of [0, {most:.0f}]"
