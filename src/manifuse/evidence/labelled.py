@@ -18,7 +18,7 @@ from manifuse.kernels.keys import locate
 from manifuse.kernels.sparse_rows import inverse_order
 from manifuse.kernels.sphere import alignment
 from manifuse.tables.drawing_order import order_of
-from manifuse.tables.far_values import MISSING, warn_of_far, warn_of_missing
+from manifuse.tables.far_values import MISSING, warn_of_far, warn_of_miswritten
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.spelling import more_if_spelled
@@ -190,7 +190,7 @@ def _warn_of_strange(grades: FloatArray, keys: NDArray[np.str_], *, regression: 
     elif regression:
         warn_of_far("labels", grades, keys)
     else:
-        warn_of_missing("labels", grades)
+        warn_of_miswritten("labels", grades)
 
 
 def groups_of(labels: RankLabels | ClassLabels, main: Observations, score: Score) -> dict[int, str] | None:

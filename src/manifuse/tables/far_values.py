@@ -42,7 +42,7 @@ def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
     All are compared in standard deviations, which such values make for all of them. A number for missing values is
     named, however many there are.
     """
-    if warn_of_missing(what, values):
+    if warn_of_miswritten(what, values):
         return
     order, is_far = _far_from_rest(values[:, np.newaxis])
     farthest = order[-1, 0]
@@ -56,10 +56,10 @@ def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
         )
 
 
-def warn_of_missing(what: str, values: FloatArray) -> bool:
-    """Warn if several of some scores or labels (n,) are a number that is written for missing values; say whether.
+def warn_of_miswritten(what: str, values: FloatArray) -> bool:
+    """Warn of scores or labels (n,) with dots between thousands, or with a number that stands for missing values.
 
-    Warn of dots between thousands, too.
+    Return whether several are such a number.
     """
     warn_of_thousands(what, values)
     missing = _number_for_missing(values[:, np.newaxis])
@@ -93,7 +93,6 @@ def warn_of_far_features(table: Observations) -> None:
     if table.table is None:
         return
     rows = table.table[thinned(len(table), LOOKED_AT)]
-    warn_of_thousands_in_features(table)
     missing = _number_for_missing(rows)
     written = np.flatnonzero(np.isfinite(missing))
     if len(written):
