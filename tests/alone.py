@@ -71,8 +71,10 @@ class Alone:
         )
         reached = bridges.arrive(path.predictions).references.reached.mean(axis=1)
         fitted = RefinedScores(in_units(problem, path.predictions), reached, None)
-        scored = Scoring(problem.units, None, 1.0, None)
-        return FittedModel(problem.main, Joining.of(bridges.graph), columns, scored, fitted)
+        scored = Scoring(problem.units)
+        graph = bridges.graph
+        joining = Joining(graph.neighbours, graph.standardised, graph.scales) if graph.neighbours else None
+        return FittedModel(problem.main, joining, columns, scored, fitted)
 
     @property
     def scores(self):

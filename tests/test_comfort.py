@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.gain import Gain
-from manifuse.evidence.one_factor import OneFactor
+from manifuse.evidence.one_factor import loadings_of
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.evidence.representative import Representative
@@ -531,7 +531,7 @@ def test_no_cell_of_a_printed_table_is_cut():
 def test_a_loading_is_shown_as_the_correlation_that_it_is():
     """An estimate from few pairs can be beyond 1."""
     correlated = np.array([[1.0, 0.9, 0.9], [0.9, 1.0, 0.72], [0.9, 0.72, 1.0]])
-    assert OneFactor.of(correlated).loadings.max() > 1.0
+    assert loadings_of(correlated).max() > 1.0
     rng = np.random.default_rng(5)
     truth = rng.standard_normal(120)
     main = mf.Observations(truth, rng.standard_normal((120, 2)), ids=range(120), name="ours")

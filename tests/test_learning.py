@@ -123,7 +123,7 @@ def test_without_references_what_labels_taught_diffuses_over_the_own_graph_alone
     present = fit.start
     for each, (one, other, _) in zip(fit.rounds, fit.coefficients, strict=True):
         np.testing.assert_allclose(each.start, present, atol=1e-12)
-        average = fit.bridges.arrive(present, fit.bridges.algorithm.smoothing).smoothed.values[:, 0]
+        average = fit.bridges.arrive(present).smoothed.values[:, 0]
         present = unit(one * present + other * unit(average))
 
 

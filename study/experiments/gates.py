@@ -38,7 +38,7 @@ def nothing(*_: object) -> float:
 
 def as_if_they_agreed(correlated: FloatArray, pairs: float) -> FloatArray:
     """Loadings of references that do not agree with each other, as those of others are found."""
-    return one_factor.OneFactor.of(correlated).shrunk(pairs)
+    return one_factor.shrunk(one_factor.loadings_of(correlated), pairs)
 
 
 def whole(*_: object) -> float:

@@ -37,7 +37,7 @@ def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng)
     wanted = (own + 10.0 * weights @ smoothed[near]) / (1.0 + 10.0 * weights @ constant[near])
     averages = smoothed / constant
     index = Index.of(main.table, search_order(main), standardised=True, name="main")
-    edges = Edges.of(features[None], index, Joining.of(graph))
+    edges = Edges.of(features[None], index, Joining(5, graph.standardised, graph.scales))
     rows = View(features[None], {"own": np.array([[own]])}, np.empty((1, 0)), edges)
     assert column.at(rows)[0, 0] == pytest.approx((wanted - averages.mean()) / averages.std(), abs=1e-6)
 

@@ -43,7 +43,7 @@ def test_values_that_are_equal_in_all_other_blocks_make_no_line():
 def in_blocks(truth, own, trials, blocks):
     """What is found of labelled rows that are held out in blocks."""
     folds = Folds.of(blocks, Held.BY_GROUP, np.random.default_rng(0), trials=len(trials))
-    labels = Labels(SquaredError(np.arange(len(truth)), truth), blocks, folds, [])
+    labels = Labels(SquaredError(np.arange(len(truth)), truth), folds, [])
     return HeldOutScores.of(Level.of(own), own, trials[..., None], labels)
 
 

@@ -14,7 +14,7 @@ from manifuse.evidence.squared_error import SquaredError
 
 def labels_of(score, rng):
     blocks = np.arange(len(score.rows))
-    return Labels(score, blocks, *score.hold_out(blocks, Held.AT_RANDOM, rng, 3))
+    return Labels(score, *score.hold_out(blocks, Held.AT_RANDOM, rng, 3))
 
 
 @pytest.mark.parametrize("kind", ["grades", "pairs", "targets"])

@@ -10,7 +10,7 @@ from manifuse.backends.graph import SparseAffinity
 from manifuse.backends.neighbours import Query
 from manifuse.diffusion.explicit_euler import ExplicitEuler
 from manifuse.diffusion.implicit_euler import ImplicitEuler
-from manifuse.diffusion.schemes import BridgeScheme, transport
+from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.diffusion.transport import Transport
 from manifuse.kernels.sphere import standardise
 
@@ -19,6 +19,11 @@ def graph_affinity(rng, rows, scale=0.5):
     features = rng.standard_normal((rows, 3))
     graph = mf.Host().graph(mf.Host().search(features, Query(5, True), rng), 5)
     return graph.affinity(standardise(features[:, 0]), scale)
+
+
+def transport(scheme, main, anchors, towards):
+    """What a scheme carries over to the main rows."""
+    return Transport.of_blocks(scheme.carry(main, anchors, towards), towards.shape)
 
 
 @pytest.fixture

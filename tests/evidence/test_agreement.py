@@ -11,11 +11,12 @@ from manifuse.evidence.agreement import PRESUMED, PRESUMED_WITH_LABELS, ask
 from manifuse.evidence.left_out import left_out
 from manifuse.evidence.one_factor import (
     MOST_LOADING,
-    OneFactor,
     correlation,
     correlation_and_influence,
     correlations,
+    loadings_of,
     loadings_towards_usual,
+    shrunk,
 )
 from manifuse.evidence.reason import Reason
 
@@ -37,8 +38,8 @@ def answer(columns, same_target=None, **rest):
 def test_references_count_more_where_labels_would_show_harm(rng):
     columns = scores(rng, (0.5, 0.7, 0.6, 0.8))
     without, with_labels = answer(columns), answer(columns, harm_shown=1.0)
-    model = OneFactor.of(correlations(columns, np.nan_to_num(columns[:, 1:]))[0])
-    loading = model.shrunk(400.0)[0]
+    loadings = loadings_of(correlations(columns, np.nan_to_num(columns[:, 1:]))[0])
+    loading = shrunk(loadings, 400.0)[0]
     own = loading / (1.0 - loading**2)
     ratio = (own + PRESUMED) / (own + PRESUMED_WITH_LABELS)
     np.testing.assert_allclose(with_labels.pulls, ratio * without.pulls)
@@ -111,23 +112,14 @@ def test_what_alike_references_share_is_not_known_unless_two_others_agree(others
 def test_loadings_are_found_from_exact_correlations(loadings):
     correlated = np.outer(loadings, loadings)
     np.fill_diagonal(correlated, 1.0)
-    model = OneFactor.of(correlated)
-    np.testing.assert_allclose(model.loadings, loadings, atol=1e-3)
-
-
-def test_an_unknown_correlation_is_what_the_model_says():
-    loadings = np.array([0.9, 0.5, 0.7, 0.6])
-    correlated = np.outer(loadings, loadings)
-    np.fill_diagonal(correlated, 1.0)
-    correlated[1, 2] = correlated[2, 1] = np.nan
-    np.testing.assert_allclose(OneFactor.of(correlated).loadings, loadings, atol=1e-3)
+    np.testing.assert_allclose(loadings_of(correlated), loadings, atol=1e-3)
 
 
 def test_loadings_shrink_to_the_usual_with_few_pairs_and_are_themselves_with_many():
-    model = OneFactor(np.eye(3), np.array([0.2, 0.75, -0.5]))
-    assert np.ptp(model.shrunk(0.0)) == pytest.approx(0.0)
-    np.testing.assert_allclose(model.shrunk(1e9), [0.2, 0.75, 0.1], atol=1e-6)
-    assert OneFactor(np.eye(1), np.array([0.999])).shrunk(1e9)[0] == MOST_LOADING
+    loadings = np.array([0.2, 0.75, -0.5])
+    assert np.ptp(shrunk(loadings, 0.0)) == pytest.approx(0.0)
+    np.testing.assert_allclose(shrunk(loadings, 1e9), [0.2, 0.75, 0.1], atol=1e-6)
+    assert shrunk(np.array([0.999]), 1e9)[0] == MOST_LOADING
 
 
 def test_correlations_of_references_that_do_not_agree_are_drawn_to_usual_ones():
@@ -138,9 +130,9 @@ def test_correlations_of_references_that_do_not_agree_are_drawn_to_usual_ones():
     correlated[2, 3] = correlated[3, 2] = 0.04
     half = (correlated + 0.36) / 2.0
     np.fill_diagonal(half, 1.0)
-    np.testing.assert_allclose(loadings_towards_usual(correlated, 100.0), OneFactor.of(half).loadings)
+    np.testing.assert_allclose(loadings_towards_usual(correlated, 100.0), loadings_of(half))
     np.testing.assert_allclose(loadings_towards_usual(correlated, 0.0), 0.6, atol=1e-6)
-    assert OneFactor.of(correlated).loadings.max() > 0.9
+    assert loadings_of(correlated).max() > 0.9
     found = loadings_towards_usual(np.outer([0.99, 0.9, 0.01], [0.99, 0.9, 0.01]), 1e12)
     np.testing.assert_allclose(found, [MOST_LOADING, MOST_LOADING, 0.1], atol=1e-3)
 
@@ -232,17 +224,18 @@ def test_versions_of_one_model_are_alike_where_they_share_few_pairs(rng):
     columns[:100, 1], columns[80:180, 2] = version[:100], version[80:180] + 0.01 * rng.standard_normal((100, 1))
     imputed = np.concatenate([version[:, None], version[:, None], columns[:, 3:]], axis=1)
     imputed[:, :2] += rng.standard_normal((400, 2, 1))
-    found = correlations(columns, imputed)
+    found, alike, *_ = correlations(columns, imputed)
     there = np.corrcoef(rankdata(columns[:100, 1])[80:], rankdata(columns[80:180, 2])[:20])[0, 1]
-    assert found.alike[1, 2] == pytest.approx(there - 2.0 * (1.0 - there**2) / np.sqrt(19))
-    assert found.found[1, 2] < 0.8
-    np.testing.assert_array_equal(np.delete(found.alike, 1, 0)[:, 2:], np.delete(found.found, 1, 0)[:, 2:])
+    assert alike[1, 2] == pytest.approx(there - 2.0 * (1.0 - there**2) / np.sqrt(19))
+    assert found[1, 2] < 0.8
+    np.testing.assert_array_equal(np.delete(alike, 1, 0)[:, 2:], np.delete(found, 1, 0)[:, 2:])
     asked = ask(own, columns[:, 1:], imputed, same_target=None)
     apart = ask(own, columns[:, [2, 3, 4]], imputed[:, 1:], same_target=None)
     assert asked.pulls_without_labels[0] == asked.pulls_without_labels[1], "they share what one of them counts"
     assert asked.pulls_without_labels[0] < 0.75 * apart.pulls_without_labels[0]
     columns[:92, 1] = np.nan
-    assert correlations(columns, imputed).alike[1, 2] == correlations(columns, imputed).found[1, 2], "8 are too few"
+    found, alike, *_ = correlations(columns, imputed)
+    assert alike[1, 2] == found[1, 2], "8 are too few"
 
 
 @pytest.mark.parametrize("same_target", [None, True])

@@ -51,7 +51,6 @@ def test_the_excess_is_how_much_more_frequent_classes_are_than_expected(rng):
     expected = np.exp(CLASSES.logarithms(log_ratios[:5]) + odds)
     np.testing.assert_allclose(chosen, expected / expected.sum(axis=1, keepdims=True))
     # How frequent labels are says nothing of rows at random.
-    np.testing.assert_allclose(np.exp(score.logarithms(score.guess()[:1]))[0], 1.0 / 3.0)
     assert score.only(np.arange(30)).excess is score.excess
     coordinates = CLASSES.coordinates(rng.dirichlet([2.0, 2.0, 2.0], 5))
     found = np.exp(score.logarithms(score.log_ratios(coordinates)))

@@ -10,7 +10,6 @@ from manifuse.backends.graph import SparseAffinity
 from manifuse.backends.neighbours import Query
 from manifuse.backends.torch import TensorAffinity
 from manifuse.kernels.chebyshev import moments, propagate, smooth
-from manifuse.kernels.sparse_rows import inverse_order
 
 ROWS = 90
 
@@ -80,11 +79,6 @@ def test_every_affinity_gives_the_same_recurrence(kind, matrix, rng):
     np.testing.assert_allclose(smooth(other, values, [1.0, 30.0]), smooth(one, values, [1.0, 30.0]), atol=1e-12)
     np.testing.assert_allclose(moments(other, values, rows, 8), moments(one, values, rows, 8), atol=1e-12)
     np.testing.assert_allclose(propagate(other, [(rows, sources)]), propagate(one, [(rows, sources)]), atol=1e-12)
-
-
-def test_an_inverse_order_undoes_the_order(rng):
-    order = rng.permutation(30)
-    np.testing.assert_array_equal(order[inverse_order(order)], np.arange(30))
 
 
 @pytest.mark.parametrize("scale", [0.1, np.inf])

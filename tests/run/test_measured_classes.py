@@ -126,7 +126,7 @@ def test_own_probabilities_are_calibrated_where_that_is_certainly_better(rng, to
     truth = (rng.random((120, 1)) > chances.cumsum(axis=1)).sum(axis=1)
     own = too_sure * classes.log_ratios(np.log(chances))
     score, rows = LogLoss(np.arange(120), truth, classes), np.arange(120)
-    labels = Labels(score, rows, Folds.of(rows, Held.AT_RANDOM, rng, trials=1), [])
+    labels = Labels(score, Folds.of(rows, Held.AT_RANDOM, rng, trials=1), [])
     units = Level.of(own)
     found = HeldOutScores.of(units, own, units.apply(own)[None], labels)
     if too_sure == 1.0:

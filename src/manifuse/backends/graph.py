@@ -11,7 +11,6 @@ import scipy.sparse as sparse
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
 from manifuse.kernels.laplacian import degrees_of, joint_weights, normalised_affinity
-from manifuse.kernels.sparse_rows import inverse_order
 
 
 class FeatureGraph(ABC):
@@ -86,7 +85,7 @@ class SparseGraph(FeatureGraph):
     def degrees(self, predictions: FloatArray, scale: float) -> FloatArray:
         """Row sums of the weights; see `FeatureGraph.degrees`."""
         degrees = degrees_of(self._joint_weights(predictions, scale))
-        return degrees if self.order is None else np.asarray(degrees[inverse_order(self.order)])
+        return degrees if self.order is None else np.asarray(degrees[np.argsort(self.order)])
 
     def on_host(self) -> SparseGraph:
         """Return the graph itself."""
@@ -114,7 +113,7 @@ class SparseAffinity(Affinity):
         self.shape = (matrix.shape[0], matrix.shape[0])
         self._matrix = matrix
         self._order = rows if order is None else order
-        self._inverse = rows if order is None else inverse_order(order)
+        self._inverse = rows if order is None else np.argsort(order)
 
     def enter(self, values: FloatArray) -> FloatArray:
         """Copy to a block; see `Affinity.enter`."""

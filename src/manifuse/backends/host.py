@@ -10,7 +10,7 @@ from manifuse.backends.graph import SparseGraph
 from manifuse.backends.neighbours import Neighbours, Query, Scaling, warn_of_recall
 from manifuse.errors import require
 from manifuse.kernels.arrays import FloatArray
-from manifuse.kernels.laplacian import local_scales, locality_order, weigh_by_features
+from manifuse.kernels.laplacian import feature_weights, joined, local_scales, locality_order, squared_distances
 from manifuse.kernels.nearest import approximate_neighbours, exact_neighbours
 from manifuse.machine import available_memory, loops_in_threads
 
@@ -46,20 +46,21 @@ class Host(Backend):
         count = min(query.count, len(features) - 1)
         recall = 1.0
         with loops_in_threads() if _work(features) >= SHARED_WORK else nullcontext():
-            if self._is_exact(features, query):
+            if query.search == "exact" or (query.search == "auto" and _work(features) <= self.exact_work):
                 indices = exact_neighbours(scaling.apply(features), count)
             else:
                 purpose = f"Approximate neighbour search over {len(features):,} rows"
                 faiss = require("faiss", extra="neighbours", purpose=purpose)
                 indices, recall = approximate_neighbours(scaling.narrow(features), count, faiss=faiss, rng=rng)
                 warn_of_recall(recall, query.name)
-        return Neighbours(indices, scaling.squared_distances(features, indices), recall, query.standardised)
+        distances = squared_distances(features, features, indices, scaling.divisors)
+        return Neighbours(indices, distances, recall, query.standardised)
 
     def graph(self, neighbours: Neighbours, count: int) -> SparseGraph:
         """Build the graph; see `Backend.graph`."""
         indices, distances = neighbours.indices[:, :count], neighbours.distances[:, :count]
         scales = local_scales(distances)
-        weights, order = weigh_by_features(indices, distances, scales), None
+        weights, order = joined(indices, feature_weights(distances, scales[:, None], scales[indices])), None
         if len(indices) > self.ordered_rows:
             order = locality_order(weights)
             weights = weights[order][:, order]
@@ -76,9 +77,6 @@ class Host(Backend):
     def free_memory(self) -> int | None:
         """Bytes that are free on this machine; see `Backend.free_memory`."""
         return available_memory()
-
-    def _is_exact(self, features: FloatArray, query: Query) -> bool:
-        return query.search == "exact" or (query.search == "auto" and _work(features) <= self.exact_work)
 
 
 def _work(features: FloatArray) -> float:

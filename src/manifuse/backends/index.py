@@ -11,14 +11,11 @@ from sklearn.neighbors import NearestNeighbors
 
 from manifuse.backends.neighbours import Order, Scaling
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.laplacian import squared_distances
 from manifuse.kernels.nearest import cells_of, nearest_in_cells
-from manifuse.kernels.sparse_rows import inverse_order
 
 #: From so many rows on, rows are put into cells if faiss is installed; smaller tables are searched exactly.
 IN_CELLS = 5_000
-
-#: Differences that are in a core's cache at once.
-NUMBERS = 1 << 16
 
 #: Neighbours for which cells are measured.
 MEASURED = 10
@@ -62,7 +59,7 @@ class Index:
 
     def column(self, number: int) -> FloatArray:
         """One column of the table, scaled (n,)."""
-        return np.asarray(self.rows[:, inverse_order(self.order.columns)[number]])
+        return np.asarray(self.rows[:, np.argsort(self.order.columns)[number]])
 
     def nearest(self, features: FloatArray, count: int) -> tuple[FloatArray, IndexArray]:
         """Find the nearest rows of the table.
@@ -81,17 +78,9 @@ class Index:
         """
         scaled = np.take(self.scaling.apply(features), self.order.columns, axis=1)
         indices = self.find(scaled, count)
-        squares = self._squares(scaled, indices)
+        squares = squared_distances(scaled, self.rows, indices)
         rising = np.argsort(squares, axis=1, kind="stable")
         return np.take_along_axis(squares, rising, 1), self.order.rows[np.take_along_axis(indices, rising, 1)]
-
-    def _squares(self, scaled: FloatArray, indices: IndexArray) -> FloatArray:
-        squares = np.empty(indices.shape)
-        size = max(1, NUMBERS // (max(indices.shape[1], 1) * scaled.shape[1]))
-        for rows in (slice(first, first + size) for first in range(0, len(scaled), size)):
-            differences = self.rows[indices[rows]] - scaled[rows, None]
-            np.einsum("qNd,qNd->qN", differences, differences, out=squares[rows])
-        return squares
 
 
 def _exactly(rows: FloatArray) -> Callable[[FloatArray, int], IndexArray]:

@@ -10,8 +10,6 @@ import numpy as np
 from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.feature_blocks import means_and_deviations, rescale
-from manifuse.kernels.laplacian import squared_distances
-from manifuse.kernels.sparse_rows import inverse_order
 
 Search = Literal["auto", "exact", "approximate"]
 
@@ -112,11 +110,6 @@ class Scaling:
         spreads = np.where(np.isfinite(self.divisors), self.deviations / self.divisors, 0.0)
         return rescale(features, self.means, self.divisors * spreads.max(), np.float32)
 
-    def squared_distances(self, features: FloatArray, indices: IndexArray) -> FloatArray:
-        """Squared distances of rows of ``features`` (n, d) to others of them (n, N), in double precision."""
-        start = np.repeat(np.arange(len(indices)), indices.shape[1])
-        return squared_distances(features, start, indices.ravel(), self.divisors).reshape(indices.shape)
-
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
@@ -141,7 +134,7 @@ class Neighbours:
 
     def undo(self, order: Order) -> Neighbours:
         """Return them by the rows of the table as it was before it was brought into an order to be searched."""
-        places = inverse_order(order.rows)
+        places = np.argsort(order.rows)
         return replace(self, indices=order.rows[self.indices[places]], distances=self.distances[places])
 
 

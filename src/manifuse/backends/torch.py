@@ -88,7 +88,16 @@ class Torch(Backend):
 
     def graph(self, neighbours: Neighbours, count: int) -> TensorGraph:
         """Build the graph on the device; see `Backend.graph`."""
-        return TensorGraph.of(self._torch, self.device, neighbours, count)
+        torch, device = self._torch, self.device
+        indices, distances = neighbours.indices[:, :count], neighbours.distances[:, :count]
+        scales = local_scales(distances)
+        start, stop, values = tensors.symmetric_edges(
+            torch, torch.as_tensor(indices, device=device), torch.as_tensor(distances, device=device)
+        )
+        widths = torch.as_tensor(scales, device=device)
+        weights = torch.exp(-values / torch.sqrt(widths[start] * widths[stop]))
+        starts = torch.searchsorted(start, torch.arange(len(scales) + 1, device=device))
+        return TensorGraph(torch, starts, start, stop, weights, scales, indices.shape[1], neighbours.standardised)
 
     def search_bytes(self, features: FloatArray) -> int:
         """Memory of the table in both precisions and of a block of distances; see `Backend.search_bytes`."""
@@ -137,19 +146,6 @@ class TensorGraph(FeatureGraph):
     neighbours: int
     standardised: bool
 
-    @classmethod
-    def of(cls, torch: ModuleType, device: Any, neighbours: Neighbours, count: int) -> TensorGraph:
-        """Build the graph of the ``count`` nearest neighbours, joined where either end names the other."""
-        indices, distances = neighbours.indices[:, :count], neighbours.distances[:, :count]
-        scales = local_scales(distances)
-        start, stop, values = tensors.symmetric_edges(
-            torch, torch.as_tensor(indices, device=device), torch.as_tensor(distances, device=device)
-        )
-        widths = torch.as_tensor(scales, device=device)
-        weights = torch.exp(-values / torch.sqrt(widths[start] * widths[stop]))
-        starts = tensors.row_starts(torch, start, len(scales))
-        return cls(torch, starts, start, stop, weights, scales, indices.shape[1], neighbours.standardised)
-
     def affinity(self, predictions: FloatArray, scale: float) -> TensorAffinity:
         """Normalised affinity; see `FeatureGraph.affinity`."""
         weights, degrees = self._weigh(predictions, scale)
@@ -171,7 +167,8 @@ class TensorGraph(FeatureGraph):
         inside = inside.reshape(len(inside), -1)
         squares = ((inside[self.start] - inside[self.stop]) ** 2).mean(dim=1)
         weights = self.weights * self.torch.exp(-squares / scale)
-        return weights, tensors.row_sums(self.torch, weights, self.starts)
+        # Unlike atomic additions, every call adds them in the same order.
+        return weights, self.torch.segment_reduce(weights, "sum", offsets=self.starts, initial=0.0)
 
 
 class TensorAffinity(Affinity):

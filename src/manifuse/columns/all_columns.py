@@ -68,12 +68,6 @@ class RunInputs:
         return self.tuned.bridges
 
     @property
-    def nearest(self) -> IndexArray | None:
-        """The nearest other row of every main row (n,); None without a search."""
-        found = self.tuned.tables.main
-        return None if found is None else found.indices[:, 0]
-
-    @property
     def labels_are_classes(self) -> bool:
         """Whether there are labels, and they are classes."""
         return isinstance(self.score, LogLoss)

@@ -77,7 +77,6 @@ class ChangeIfUnknown(NamedTuple):
 
 
 def _scores(columns: Columns, scored: Scoring, own: FloatArray, known: View) -> FloatArray:
-    last = "expected"
     for last in (name for name in columns.order if name not in NOT_COMPUTED):
         known = getattr(columns, last).add_to(known, last)
         if last == "expected":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -140,11 +140,8 @@ class Covariance:
 
     def matrices(self, points: Sequence[FloatArray]) -> FloatArray:
         """Covariances of rows with each other, shape (k, l, l)."""
-        rows = len(points[0])
-        found = np.empty((self.count, rows, rows))
-        for number, matrix in enumerate(self.each(points, points)):
-            found[number] = matrix
-        return found
+        square = np.dtype((np.float64, (len(points[0]),) * 2))
+        return np.fromiter(self.each(points, points), square, self.count)
 
     def of_some(self, share: float) -> Covariance:
         """The same for rows with a ``share`` of the references.
@@ -163,11 +160,9 @@ class Covariance:
 
 def weighed(each: Iterable[FloatArray], variances: FloatArray) -> FloatArray:
     """Add arrays of one shape, of which there are k, each times its variance (k,)."""
-    pairs = zip(variances, each, strict=True)
-    variance, matrix = next(pairs)
-    total = variance * matrix
+    total: Any = 0.0
     # One after the other, because matrices may be large.
-    for variance, matrix in pairs:
+    for variance, matrix in zip(variances, each, strict=True):
         total += variance * matrix
     return np.asarray(total)
 

@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sparse
 
-from manifuse.backends.graph import FeatureGraph
 from manifuse.backends.index import Index
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.laplacian import feature_weights, prediction_weights
@@ -31,13 +30,6 @@ class Joining:
     neighbours: int
     standardised: bool
     scales: FloatArray
-
-    @classmethod
-    def of(cls, graph: FeatureGraph) -> Joining | None:
-        """Join rows as a graph does; None if it has no edges."""
-        if not graph.neighbours:
-            return None
-        return cls(graph.neighbours, graph.standardised, np.asarray(graph.scales))
 
 
 @dataclass(frozen=True, eq=False)

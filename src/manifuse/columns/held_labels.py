@@ -41,8 +41,6 @@ class Labels:
     ----------
     score : Score
         Of the labels that teach.
-    blocks : (l,) array of int
-        Rows that are held out together.
     folds : Folds
     unseen : list of lists of arrays of int
         The observations that each fold of each trial must not see.
@@ -50,7 +48,6 @@ class Labels:
     """
 
     score: Score
-    blocks: IndexArray
     folds: Folds
     unseen: list[list[IndexArray]]
     representative: Representative = Representative()
@@ -58,10 +55,10 @@ class Labels:
     def only(self, kept: IndexArray) -> Labels:
         """Return some observations (k,), put into folds anew."""
         score = self.score.of_observations(kept)
-        places = kept if len(kept) == len(score.rows) else np.concatenate([kept, kept + len(self.blocks) // 2])
-        rng, blocks = np.random.default_rng(0), self.blocks[places]
-        folds, unseen = score.hold_out(blocks, self.folds.held, rng, len(self.unseen))
-        return replace(self, score=score, blocks=blocks, folds=folds, unseen=unseen)
+        blocks, held = self.folds.blocks, self.folds.held
+        places = kept if len(kept) == len(score.rows) else np.concatenate([kept, kept + len(blocks) // 2])
+        folds, unseen = score.hold_out(blocks[places], held, np.random.default_rng(0), len(self.unseen))
+        return replace(self, score=score, folds=folds, unseen=unseen)
 
 
 def most_taught(score: Score) -> int:

@@ -78,8 +78,7 @@ class Imputed(Column):
         for each, (values, variances) in zip(asked, predicted, strict=True):
             imputed[:, each.column], doubt[:, each.column] = values, each.lesson.doubt(variances)
         known, scores = rows.known > 0, imputed.copy()
-        if "looked up" in rows.columns:
-            scores[known] = rows["looked up"][known]
+        scores[known] = rows["looked up"][known]
         # Lessons read what most rows have: of a reference that knows few, imputed scores, even where it knows the row.
         imputed[:, self.usual] = scores[:, self.usual]
         rows = rows.with_column(name, scores).with_column("imputed", imputed)

@@ -1,6 +1,5 @@
 """Learned: what labels teach of every row, beyond what was expected of it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,7 +15,6 @@ from manifuse.columns.probable import ProbabilityMap
 from manifuse.columns.reference_measurements import Heard
 from manifuse.columns.view import LogRatios, View
 from manifuse.evidence.class_score import LogLoss
-from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import squared_distances_to
 from manifuse.tables.level import Level
@@ -90,12 +88,10 @@ class Learned(Column):
         if isinstance(self.level, ProbabilityMap):
             values = self.level.keep_untaught(values, rows[self.beyond])
         if self.at_pairs < 1:
-            back = (1.0 - self.at_pairs) * rows["known itself"][:, None]
-            values = (1.0 - back) * values + back * rows[self.beyond]
+            values = mixed(values, rows[self.beyond], (1.0 - self.at_pairs) * rows["known itself"][:, None])
         if not np.isfinite(self.reach):
             return values
-        near = self.nearness(rows)[:, None]
-        return np.asarray(near * values + (1.0 - near) * rows[self.beyond])
+        return mixed(rows[self.beyond], values, self.nearness(rows)[:, None])
 
     def nearness(self, rows: View) -> FloatArray:
         """The share that is left of what labels teach of rows, by their distance to the next label (q,)."""
@@ -141,7 +137,7 @@ def teach(
     targets = score.observations()
     lesson = learn(covariance, rows, targets, rows[source], score.contrasts())
     raw, doubts = lesson.lesson.predict(known.held_out, known.held_out[source])
-    column, level_of = _column_of(lesson.lesson, labels, known.held_out, raw, source, beyond)
+    column = _column_of(lesson.lesson, labels, known.held_out, raw, source, beyond)
     # Labels are held out from a lesson that hears no own scores of references, because most rows have none.
     trials, variances = _without_folds(column, lesson, labels, rows)
     share, shares = _confirmed(labels, rows[beyond], trials, targets)
@@ -151,21 +147,23 @@ def teach(
     # What was known before has seen no label, so it is the same in all trials.
     known = replace(known, trials={each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)})
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
+    level_of = partial(LogRatios.of, score.classes) if isinstance(score, LogLoss) else Level.of
     taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
     return column, taught, known, lesson
 
 
-def _column_of(
-    lesson: Lesson, labels: Labels, held_out: View, raw: FloatArray, source: str, beyond: str
-) -> tuple[Learned, Callable[[FloatArray], Level | LogRatios]]:
-    """Level what a lesson says of the rows (n, c), and let it fade; also return what levels its mixture."""
-    like_rest = labels.representative.like_rest
-    level, level_of = _levels(labels.score, raw)
-    column = Learned(lesson, level, _reach(lesson, REACHING if like_rest else REACHING_UNLIKE), source, beyond)
-    if isinstance(level, Level) and not like_rest and np.isfinite(column.reach):
-        near = column.nearness(held_out) > 0
-        column = replace(column, level=_level_there(raw[near], held_out[beyond][near]))
-    return column, level_of
+def _column_of(lesson: Lesson, labels: Labels, held_out: View, raw: FloatArray, source: str, beyond: str) -> Learned:
+    """Level what a lesson says of the rows (n, c), and let it fade."""
+    score, like_rest = labels.score, labels.representative.like_rest
+    reach = _reach(lesson, REACHING if like_rest else REACHING_UNLIKE)
+    if isinstance(score, LogLoss):
+        classes, taught = score.classes, np.isin(np.arange(len(score.classes)), score.truth)
+        return Learned(lesson, ProbabilityMap(classes, Level.of(score.coordinates()), taught), reach, source, beyond)
+    column = Learned(lesson, Level.of(raw), reach, source, beyond)
+    if like_rest or not np.isfinite(reach):
+        return column
+    near = column.nearness(held_out) > 0
+    return replace(column, level=_level_there(raw[near], held_out[beyond][near]))
 
 
 def _with_references(
@@ -230,14 +228,6 @@ def _without_folds(
     if isinstance(column.level, ProbabilityMap):
         values = column.level.keep_untaught(values, rows[column.beyond])
     return values, np.array([doubt for _, doubt in each]) + lesson.lesson.noise
-
-
-def _levels(score: Score, raw: FloatArray) -> tuple[Level | ProbabilityMap, Callable[[FloatArray], Level | LogRatios]]:
-    """The level of what a lesson says of the fitted rows (n, c), and what measures its mixture with what was known."""
-    if isinstance(score, LogLoss):
-        classes, taught = score.classes, np.isin(np.arange(len(score.classes)), score.truth)
-        return ProbabilityMap(classes, Level.of(score.coordinates()), taught), partial(LogRatios.of, classes)
-    return Level.of(raw), Level.of
 
 
 def _level_there(learned: FloatArray, before: FloatArray) -> Level:

@@ -64,7 +64,8 @@ def refine_columns(given: RunInputs) -> RunOutputs:
     smoothed, known = smooth_own(given, known)
     references, known = impute(known, given.taking_part, measured, given.places, main.name)
     agreement = ask_references(given, known)
-    covered, spoken = class_limits(given, known)
+    covered = CoveredClasses.of(given.problem, given.taking_part)
+    spoken = SpokenDirections.of(known.fitted["own"], given.taking_part)
     expected, known = Expected.of(known, agreement.pulls, covered, spoken)
     diffuses = is_worth_diffusing(given, known, agreement, expected)
     labels = hold_out(given, known, one_trial=diffuses and not given.labels_are_classes)
@@ -107,12 +108,6 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
     agreement = ask(own, paired, imputed, same_target=given.same_target, harm_shown=harm_shown, sureness=sure)
     kept = kept_share_of_references(known.fitted, agreement.pulls_without_labels, given.score, given.problem.units)
     return replace(agreement, kept_share=kept)
-
-
-def class_limits(given: RunInputs, known: FittedViews) -> tuple[CoveredClasses | None, SpokenDirections | None]:
-    """Find the classes, and the directions of log-ratios, that each reference which takes part can speak of."""
-    spoken = SpokenDirections.of(known.fitted["own"], given.taking_part)
-    return CoveredClasses.of(given.problem, given.taking_part), spoken
 
 
 def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreement, expected: Expected) -> bool:
@@ -186,17 +181,18 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
         of_far=score.measure != "rmse" or reach_far_rows(rows["own"], score.rows),
         apart=apart_of(rows["own"], score),
     )
-    return Labels(score, blocks, folds, unseen, representative)
+    return Labels(score, folds, unseen, representative)
 
 
 def blocks_of(given: RunInputs, score: Score, rows: View) -> tuple[IndexArray, Held]:
     """Find which labels are held out together (l,), and why."""
-    named, distances = None, None
+    named, distances, searched = None, None, given.tuned.tables.main
     if given.groups is not None:
         named = [given.groups[row] for row in score.rows.tolist()]
     else:
         distances = distances_of(rows, score.rows, given.places, generator(given.seed, Stream.DISTANCES))
-    return held_together(score.rows, given.places[score.rows], named, given.nearest, distances)
+    nearest = None if searched is None else searched.indices[:, 0]
+    return held_together(score.rows, given.places[score.rows], named, nearest, distances)
 
 
 def learn_from_labels(given: RunInputs, found: RunOutputs) -> RunOutputs:

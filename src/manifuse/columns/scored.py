@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.columns.column import Mixed
+from manifuse.columns.column import Mixed, mixed
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.view import LogRatios
 from manifuse.evidence.class_score import LogLoss, calibrated_without, temperature_of
@@ -53,9 +53,9 @@ class Scoring:
     """
 
     units: Level
-    line: tuple[float, float] | None
-    certainty: float
-    error_scale: float | None
+    line: tuple[float, float] | None = None
+    certainty: float = 1.0
+    error_scale: float | None = None
     own_scale: float = 1.0
     own_offset: float = 0.0
     pairs_follow: bool = False
@@ -77,11 +77,7 @@ class Scoring:
         known = self.of_own(own)
         if self.pairs_follow and pairs.any():
             known = np.where(of_rows(pairs, own), in_units(self.units, expected), known)
-        return self.between(known, self.in_units(last))
-
-    def between(self, known: FloatArray, found: FloatArray) -> FloatArray:
-        """Refined scores, between what is known of rows without labels and what was found, both in units."""
-        return np.asarray((1.0 - self.certainty) * known + self.certainty * found)
+        return mixed(known, self.in_units(last), self.certainty)
 
     def errors(self, variances: FloatArray, unknown: FloatArray) -> FloatArray:
         """Standard errors of rows (q,), by the column "variance" and the shares of usual references that lack them.
@@ -142,7 +138,7 @@ class HeldOutScores:
         elif isinstance(score, SquaredError):
             scored, values, own = _of_regression(units, own, trials, labels, score)
         else:
-            scored, values = Scoring(units, None, 1.0, None), in_units(units, trials)
+            scored, values = Scoring(units), in_units(units, trials)
         return cls(scored, values, labels, own, score.gain(own, values, labels.folds))
 
 
@@ -150,15 +146,14 @@ def _of_classes(
     units: Level, own: FloatArray, found: FloatArray, folds: Folds, score: LogLoss
 ) -> tuple[Scoring, FloatArray, FloatArray]:
     """Calibrate what was ``found`` (r, l, c), and own log-ratios, if that certainly makes them better."""
-
-    def line(log_ratios: FloatArray, others: LogLoss) -> tuple[float, float]:
-        return 0.0, temperature_of(log_ratios, others)
-
-    values, calibrated = (calibrated_without(each, score, folds.rows(0), line) for each in (found, own))
+    values, calibrated = (
+        calibrated_without(each, score, folds.rows(0), lambda seen, others: (0.0, temperature_of(seen, others)))
+        for each in (found, own)
+    )
     units, own_scale = units.scaled(temperature_of(found, score)), 1.0
     if score.gain(own, calibrated, folds).is_certain:
         own, own_scale = calibrated, temperature_of(own, score)
-    return Scoring(units, None, 1.0, None, own_scale, is_calibrated=True), values, own
+    return Scoring(units, own_scale=own_scale, is_calibrated=True), values, own
 
 
 def _of_regression(
@@ -172,7 +167,7 @@ def _of_regression(
     """
     # A line is fitted to all other blocks, so that the overlap of folds does not count.
     folds, blocks = labels.folds, labels.folds.together()
-    scored, values = Scoring(units, None, 1.0, None), in_units(units, trials)
+    scored, values = Scoring(units), in_units(units, trials)
     own_line = Line.of(own[None], score.truth, folds.blocks)
     is_far = score.measured(own) > score.truth.std() or own_line.slope > STEEP
     on_line = own_line.held_out(own[None])[0]

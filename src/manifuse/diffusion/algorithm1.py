@@ -1,8 +1,9 @@
 """Algorithm1: the paper's method as a value, every hyperparameter a field."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
+from itertools import product, starmap
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -24,8 +25,11 @@ class Setting:
 
     neighbours: int
     score_scale: float
-    bridge: BridgeScheme[Any]
+    bridge: BridgeScheme
 
+
+#: Hyperparameters that are one value or several.
+SEVERAL = ("score_scale", "step_size", "weight_scale", "neighbours", "bridge", "standardised")
 
 #: Hyperparameters that are one of a few words.
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -102,7 +106,7 @@ class Algorithm1:
 
     neighbours: int | tuple[int, ...] = 10
     score_scale: float | tuple[float, ...] = 0.1
-    bridge: BridgeScheme[Any] | tuple[BridgeScheme[Any], ...] = ImplicitEuler()
+    bridge: BridgeScheme | tuple[BridgeScheme, ...] = ImplicitEuler()
     step_size: float | tuple[float, ...] = 1.0
     weight_scale: float | tuple[float, ...] = 0.3
     rounds: int = 20
@@ -117,44 +121,25 @@ class Algorithm1:
     search: Search = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("neighbours", "score_scale", "bridge", "standardised", "step_size", "weight_scale"):
-            self._demand(name, getattr(self, name) != (), "one value or several")
-        self._check_counts()
-        self._check_amounts()
-        schemes, flags = choices(self.bridge), choices(self.standardised)
-        are_schemes = all(isinstance(scheme, BridgeScheme) for scheme in schemes)
-        self._demand("bridge", are_schemes, "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them")
-        are_flags = all(isinstance(flag, bool) for flag in flags)
-        self._demand("standardised", are_flags, "True, False or a tuple of them")
-        for name in ("anchored", "ignore_chance"):
-            self._demand(name, isinstance(getattr(self, name), bool), "True or False")
+        for name in SEVERAL:
+            demand_value(name, getattr(self, name), getattr(self, name) != (), "one value or several")
+        for name, least in (("neighbours", 1), ("rounds", 1), ("folds", 2), ("steps", 1)):
+            self._demand(f"whole numbers from {least} to {MOST_COUNTED:,}", partial(is_count, smallest=least), name)
+        self._demand("positive numbers", lambda each: is_number(each) and each > 0, *SEVERAL[:3])
+        self._demand("finite numbers", lambda each: each != np.inf, "step_size")
+        amounts = ("settled", "smoothing")
+        self._demand("a number of at least 0", lambda each: is_number(each) and 0 <= each < np.inf, *amounts)
+        self._demand("0 or a number in [1e-6, 1e4]", lambda each: each == 0 or 1e-6 <= each <= 1e4, "smoothing")
+        schemes = "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them"
+        self._demand(schemes, lambda each: isinstance(each, BridgeScheme), "bridge")
+        self._demand("True, False or a tuple of them", lambda each: isinstance(each, bool), "standardised")
+        self._demand("True or False", lambda each: isinstance(each, bool), "anchored", "ignore_chance")
         for name, words in WORDS.items():
-            self._demand(name, getattr(self, name) in words, " or ".join(repr(word) for word in words))
-
-    def _check_counts(self) -> None:
-        counts = [("neighbours", value, 1) for value in choices(self.neighbours)]
-        counts += [("rounds", self.rounds, 1), ("folds", self.folds, 2), ("steps", self.steps, 1)]
-        for name, value, smallest in counts:
-            self._demand(name, is_count(value, smallest), f"whole numbers from {smallest} to {MOST_COUNTED:,}")
-
-    def _check_amounts(self) -> None:
-        for name in ("score_scale", "step_size", "weight_scale"):
-            given = getattr(self, name)
-            positive = all(is_number(value) and value > 0 for value in choices(given))
-            self._demand(name, positive, "positive numbers")
-        self._demand("step_size", np.inf not in choices(self.step_size), "finite numbers")
-        for name in ("settled", "smoothing"):
-            value = getattr(self, name)
-            self._demand(name, is_number(value) and 0 <= value < np.inf, "a number of at least 0")
-        in_range = self.smoothing == 0 or 1e-6 <= self.smoothing <= 1e4
-        self._demand("smoothing", in_range, "0 or a number in [1e-6, 1e4]")
+            self._demand(" or ".join(map(repr, words)), words.__contains__, name)
 
     def settings(self) -> tuple[Setting, ...]:
         """Every combination of the hyperparameters of graphs and bridges."""
-        return tuple(
-            Setting(*combination)
-            for combination in product(choices(self.neighbours), choices(self.score_scale), choices(self.bridge))
-        )
+        return tuple(starmap(Setting, product(*map(choices, (self.neighbours, self.score_scale, self.bridge)))))
 
     @property
     def grid(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -166,8 +151,10 @@ class Algorithm1:
         """Whether there is one step size and one weight scale, so that labels need not choose."""
         return all(len(axis) == 1 for axis in self.grid)
 
-    def _demand(self, name: str, fits: bool, expected: str) -> None:
-        demand_value(name, getattr(self, name), fits, expected)
+    def _demand(self, expected: str, fits: Callable[[Any], bool], *names: str) -> None:
+        for name in names:
+            given = getattr(self, name)
+            demand_value(name, given, all(map(fits, choices(given) if name in SEVERAL else (given,))), expected)
 
 
 def demand_value(name: str, value: Any, fits: bool, expected: str) -> None:

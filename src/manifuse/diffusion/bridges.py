@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
-from typing import Any, Self
 
 import numpy as np
 
@@ -14,7 +12,6 @@ from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.algorithm1 import Algorithm1, Setting
 from manifuse.diffusion.explicit_euler import ExplicitAnchor
 from manifuse.diffusion.implicit_euler import ImplicitAnchor
-from manifuse.diffusion.schemes import transport
 from manifuse.diffusion.setup import Setup
 from manifuse.diffusion.transport import Arrival, Transport
 from manifuse.kernels.affinity import Affinity
@@ -22,7 +19,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise_prediction
-from manifuse.records import Saveable, read, read_fields
+from manifuse.records import Saveable
 from manifuse.tables.problem import Reference
 
 #: Numbers of a block of right-hand sides while held-out pairs are predicted; more columns are done one after another.
@@ -59,15 +56,13 @@ class NeighbourTables:
         rng : numpy.random.Generator
             Draws the samples on which the recall is measured.
         """
-        references: list[Neighbours | None] = [None] * len(setup.problem.references)
-        for number, reference in setup.problem.bridged.items():
-            if reference.table.table is None:
-                continue
-            references[number] = setup.search(reference.table, standardised=standardised[1 + number], rng=rng)
-        main = None
-        if setup.problem.bridged or setup.own_graph:
-            main = setup.search(setup.problem.main, standardised=standardised[0], rng=rng)
-        return cls(main, tuple(references))
+        references = tuple(
+            None if each.is_looked_up else setup.search(each.table, standardised=flag, rng=rng)
+            for each, flag in zip(setup.problem.references, standardised[1:], strict=True)
+        )
+        if not (setup.problem.bridged or setup.own_graph):
+            return cls(None, references)
+        return cls(setup.search(setup.problem.main, standardised=standardised[0], rng=rng), references)
 
     def standardised(self) -> tuple[bool | None, ...]:
         """Whether features were standardised: the main table, then the references; None without a search."""
@@ -96,7 +91,7 @@ class Bridges(Saveable):
 
     setting: Setting
     algorithm: Algorithm1
-    graph: FeatureGraph
+    graph: SparseGraph | FeatureGraph
     anchors: Mapping[int, AnyAnchor]
     known: Mapping[int, FloatArray]
 
@@ -123,12 +118,6 @@ class Bridges(Saveable):
             cls(setting, setup.algorithm, graphs[setting.neighbours], anchors[setting], known) for setting in settings
         ]
 
-    @classmethod
-    def from_record(cls, record: Any) -> Self:
-        """Read saved bridges; see `Saveable.from_record`."""
-        graph = read(SparseGraph, record["graph"])
-        return cls(**read_fields(cls, record, omit=("graph",)), graph=graph)
-
     def on_host(self) -> Bridges:
         """Return the same bridges with the graph in this machine's memory."""
         return replace(self, graph=self.graph.on_host())
@@ -138,17 +127,15 @@ class Bridges(Saveable):
         """Number of references."""
         return len(self.anchors) + len(self.known)
 
-    def arrive(self, predictions: FloatArray, smoothing: float = 0.0) -> Arrival:
-        """Bring every reference to the main rows, over the graph that ``predictions`` (n, ...) weigh.
-
-        With a step size ``smoothing``, also smooth ``predictions`` over that graph.
-        """
+    def arrive(self, predictions: FloatArray) -> Arrival:
+        """Bring every reference to the main rows, over the graph that ``predictions`` (n, ...) weigh; smooth these."""
         blocks: list[FloatArray] = []
-        smoothed = None
+        smoothed, step = None, self.algorithm.smoothing
         if self.graph.neighbours:
             affinity = self._affinity(predictions)
-            if smoothing > 0:
-                smoothed = _smooth(affinity, predictions, smoothing)
+            if step > 0:
+                block = np.column_stack([predictions, np.ones(len(predictions))])
+                smoothed = Transport.of_blocks(list(smooth(affinity, block, [step])), predictions.shape)
             if self.anchors:
                 blocks = self.setting.bridge.carry(affinity, list(self.anchors.values()), predictions)
             # What follows needs the memory of the affinity, and then that of the blocks.
@@ -189,7 +176,8 @@ class Bridges(Saveable):
         for first in range(0, len(tasks), at_once):
             batch = tasks[first : first + at_once]
             omitted = [anchor.without(np.flatnonzero(folds[number] == fold)) for number, anchor, fold in batch]
-            arrived: Any = transport(self.setting.bridge, affinity, omitted, predictions)
+            blocks = self.setting.bridge.carry(affinity, omitted, predictions)
+            arrived = Transport.of_blocks(blocks, predictions.shape)
             for column, (number, anchor, fold) in enumerate(batch):
                 here = folds[number] == fold
                 held_out[number][here] = arrived.values[anchor.main_rows[here], ..., column]
@@ -198,12 +186,6 @@ class Bridges(Saveable):
     def _affinity(self, predictions: FloatArray) -> Affinity:
         """Affinity of the main table's graph, weighed by ``predictions``."""
         return self.graph.affinity(standardise_prediction(predictions), self.setting.score_scale)
-
-
-def _smooth(affinity: Affinity, predictions: FloatArray, step: float) -> Transport:
-    """Smooth ``predictions`` over their own graph, as if it were a bridge from the table to itself."""
-    (block,) = smooth(affinity, np.column_stack([predictions, np.ones(len(predictions))]), [step])
-    return Transport.of(block[:, :-1].reshape(*predictions.shape, 1), block[:, -1:])
 
 
 def _anchors(
@@ -215,23 +197,13 @@ def _anchors(
     """
     scores, rows = reference.scores, (reference.main_rows, reference.reference_rows)
     block = np.column_stack([scores, np.ones(len(scores))])
-    deepest_of_kind = {
-        type(each.bridge).__name__: each.bridge for each in sorted(settings, key=lambda setting: setting.bridge.depth)
-    }
-
-    # Of graphs only the last stays, because they are large.
-    @lru_cache(maxsize=1)
-    def graph(count: int) -> FeatureGraph:
-        return SparseGraph.without_edges(len(scores)) if table is None else setup.backend.graph(table, count)
-
-    @lru_cache(maxsize=1)
-    def affinity(count: int, scale: float) -> Affinity:
-        return graph(count).affinity(scores, scale)
-
-    @cache
-    def anchor(count: int, scale: float, kind: str) -> AnyAnchor:
-        made: AnyAnchor = deepest_of_kind[kind].anchor(affinity(count, scale), block, *rows)
-        return made
-
-    ordered = sorted(settings, key=lambda setting: (setting.neighbours, setting.score_scale))
-    return {each: anchor(each.neighbours, each.score_scale, type(each.bridge).__name__) for each in ordered}
+    deepest = {type(each.bridge): each.bridge for each in sorted(settings, key=lambda setting: setting.bridge.depth)}
+    anchors: dict[Setting, AnyAnchor] = {}
+    for count in {each.neighbours for each in settings}:
+        graph = SparseGraph.without_edges(len(scores)) if table is None else setup.backend.graph(table, count)
+        for scale in {each.score_scale for each in settings}:
+            affinity = graph.affinity(scores, scale)
+            made = {kind: scheme.anchor(affinity, block, *rows) for kind, scheme in deepest.items()}
+            same = (each for each in settings if (each.neighbours, each.score_scale) == (count, scale))
+            anchors |= {each: made[type(each.bridge)] for each in same}
+    return anchors

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sparse
 
-from manifuse.diffusion.schemes import Anchor, BridgeScheme, height, is_count, is_number
+from manifuse.diffusion.schemes import BridgeScheme, height, is_count, is_number
 from manifuse.errors import InputError
 from manifuse.kernels.affinity import Affinity
 from manifuse.kernels.arrays import FloatArray, IndexArray, SparseMatrix
@@ -16,7 +16,7 @@ from manifuse.kernels.sparse_rows import keep_largest, sum_to_one
 
 
 @dataclass(frozen=True, eq=False)
-class ExplicitAnchor(Anchor):
+class ExplicitAnchor:
     """The affinity of the reference's graph, its right-hand sides and the pairs."""
 
     reference: SparseMatrix
@@ -35,7 +35,7 @@ MOST_STEPS = 1000
 
 
 @dataclass(frozen=True)
-class ExplicitEuler(BridgeScheme[ExplicitAnchor]):
+class ExplicitEuler(BridgeScheme):
     """The explicit Euler scheme of the paper, sparse throughout (equation 17).
 
     Parameters

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from manifuse.diffusion.schemes import Anchor, BridgeScheme, height, is_count, is_number
+from manifuse.diffusion.schemes import BridgeScheme, height, is_count, is_number
 from manifuse.errors import InputError
 from manifuse.kernels import chebyshev
 from manifuse.kernels.affinity import Affinity
@@ -16,7 +16,7 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 
 
 @dataclass(frozen=True, eq=False)
-class ImplicitAnchor(Anchor):
+class ImplicitAnchor:
     """Chebyshev moments of the right-hand sides at the paired rows."""
 
     main_rows: IndexArray
@@ -34,7 +34,7 @@ MOST_STEPS, MOST_DEGREES = 100, 2048
 
 
 @dataclass(frozen=True)
-class ImplicitEuler(BridgeScheme[ImplicitAnchor]):
+class ImplicitEuler(BridgeScheme):
     """The implicit Euler step, with the identity that the printed equation lost, matrix-free (equations 15 and 16).
 
     Parameters

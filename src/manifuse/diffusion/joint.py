@@ -97,7 +97,7 @@ def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, chosen: Run 
     history: list[Step] = []
     ending = Ending.ROUNDS_USED_UP
     for number in range(1, algorithm.rounds + 1):
-        arrival = bridges.arrive(current, algorithm.smoothing)
+        arrival = bridges.arrive(current)
         columns = mixture(current, arrival.columns(), origin)
         others = np.ones(columns.shape[1] - 1 - len(active))
         if origin is not None:
@@ -125,7 +125,7 @@ def replay(start: FloatArray, bridges: Bridges, coefficients: FloatArray) -> tup
     """Repeat the rounds of `diffuse` from their coefficients."""
     current, rounds = start, []
     for each in coefficients:
-        arrival = bridges.arrive(current, bridges.algorithm.smoothing)
+        arrival = bridges.arrive(current)
         rounds.append(Round(current, arrival))
         columns = mixture(current, arrival.columns(), start if bridges.algorithm.anchored else None)
         current = mix(columns, each, start.shape)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,27 +23,12 @@ from manifuse.records import Saveable
 MOST_COUNTED = 10**9
 
 
-class Anchor:
-    """The reference side of a bridge: what its pairs send over. It stays fixed while the main side changes.
+class BridgeScheme(Saveable):
+    """A way to diffuse the pair labels ``B(0)`` (eq. 13) into a bridge; a frozen dataclass of its parameters.
 
-    Attributes
-    ----------
-    main_rows : (p,) array of int
-        The pairs, on the main side.
+    Its anchor is the reference side of a bridge: what the pairs send over. It stays fixed while the main side changes.
+    An anchor has the ``main_rows`` (p,) of the pairs, and ``without(pairs)`` returns it with some pairs taken out.
     """
-
-    main_rows: IndexArray
-
-    @abstractmethod
-    def without(self, pairs: IndexArray) -> Anchor:
-        """Return the same anchor with some of its pairs taken out of the bridge."""
-
-
-AnchorType = TypeVar("AnchorType", bound=Anchor)
-
-
-class BridgeScheme(Saveable, Generic[AnchorType]):
-    """A way to diffuse the pair labels ``B(0)`` (eq. 13) into a bridge; a frozen dataclass of its parameters."""
 
     def to_record(self) -> dict[str, Any]:
         """Return its name and its hyperparameters."""
@@ -69,9 +54,7 @@ class BridgeScheme(Saveable, Generic[AnchorType]):
         """Memory of carrying over one anchor, beside the anchor, when the main graph has so many ``edges``."""
 
     @abstractmethod
-    def anchor(
-        self, reference: Affinity, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray
-    ) -> AnchorType:
+    def anchor(self, reference: Affinity, block: FloatArray, main_rows: IndexArray, reference_rows: IndexArray) -> Any:
         """Prepare the reference side.
 
         Parameters
@@ -85,7 +68,7 @@ class BridgeScheme(Saveable, Generic[AnchorType]):
         """
 
     @abstractmethod
-    def carry(self, main: Affinity, anchors: Sequence[AnchorType], towards: FloatArray) -> list[FloatArray]:
+    def carry(self, main: Affinity, anchors: Sequence[Any], towards: FloatArray) -> list[FloatArray]:
         """Compute ``B @ block`` for every anchor, each (n, c + 1).
 
         Parameters
@@ -97,17 +80,6 @@ class BridgeScheme(Saveable, Generic[AnchorType]):
             The main predictor. Further bridge steps are taken while its alignment with the scores that arrive rises
             (Algorithm 1).
         """
-
-
-def transport(
-    scheme: BridgeScheme[AnchorType], main: Affinity, anchors: Sequence[AnchorType], towards: FloatArray
-) -> Transport:
-    """Carry the scores of every anchor to the main rows; the last right-hand side gives the row sums."""
-    blocks = scheme.carry(main, anchors, towards)
-    return Transport.of(
-        np.stack([block[:, :-1].reshape(towards.shape) for block in blocks], axis=-1),
-        np.column_stack([block[:, -1] for block in blocks]),
-    )
 
 
 def is_count(value: object, smallest: int = 1) -> bool:
@@ -130,5 +102,5 @@ def is_number(value: object) -> bool:
 
 def height(towards: FloatArray, block: FloatArray) -> float:
     """Squared alignment of the main predictor with what a bridge carries over (eq. 11 and 12)."""
-    arrived = Transport.of(block[:, :-1].reshape(*towards.shape, 1).copy(), block[:, -1:])
+    arrived = Transport.of_blocks([block], towards.shape)
     return inner(on_sphere(towards), on_sphere(arrived.values[..., 0])) ** 2

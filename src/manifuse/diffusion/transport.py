@@ -58,6 +58,12 @@ class Transport:
         np.copyto(carried, means, where=~everywhere)
         return cls(carried, row_sums, reached)
 
+    @classmethod
+    def of_blocks(cls, blocks: Sequence[FloatArray], shape: tuple[int, ...]) -> Transport:
+        """Divide blocks (n, c + 1) of references: carried scores, in this shape, and at last row sums."""
+        carried = np.stack([block[:, :-1].reshape(shape) for block in blocks], axis=-1)
+        return cls.of(carried, np.column_stack([block[:, -1] for block in blocks]))
+
     def at_later_rows(self, carried: FloatArray, row_sums: FloatArray) -> FloatArray:
         """Divide what arrives at q later rows in the same way, by the levels of the fitted rows."""
         means, _, largest = self.levels

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.left_out import left_out
-from manifuse.evidence.one_factor import OneFactor, correlations, loadings_towards_usual
+from manifuse.evidence.one_factor import correlations, loadings_of, loadings_towards_usual, shrunk
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 
@@ -82,13 +82,9 @@ class Agreement:
 
     def summary(self) -> dict[str, Any]:
         """What was answered, as plain values; None where nothing could be measured."""
-
-        def known(value: float) -> float | None:
-            return None if np.isnan(value) else float(value)
-
         gain = (None, None) if self.gain is None else (self.gain.value, self.gain.standard_error)
         numbers = dict(zip(("gain", "standard_error", "kept_share"), (*gain, self.kept_share), strict=True))
-        lists = {name: [known(each) for each in getattr(self, name)] for name in ("pulls", "loadings")}
+        lists = {name: getattr(self, name).tolist() for name in ("pulls", "loadings")}
         return {"answer": self.answer.name, **numbers, **lists}
 
 
@@ -152,7 +148,7 @@ def ask(
         pulls_without_labels=pulls if followed else np.zeros(count),
         differing=differing,
         # An estimate may be beyond what a correlation can be.
-        loadings=np.clip(OneFactor.of(among).loadings, -1.0, 1.0)[copies],
+        loadings=np.clip(loadings_of(among), -1.0, 1.0)[copies],
         gain=gain,
         worths=tuple(worths),
     )
@@ -172,7 +168,7 @@ def _pulls_of(correlated: FloatArray, pairs: float, *, agree: bool, presumed: fl
     Own scores count as their loading says, and as much more as is ``presumed``. Where references do not ``agree`` with
     each other, one factor, fitted to noise, would make one of them the truth.
     """
-    loadings = OneFactor.of(correlated).shrunk(pairs) if agree else loadings_towards_usual(correlated, pairs)
+    loadings = shrunk(loadings_of(correlated), pairs) if agree else loadings_towards_usual(correlated, pairs)
     weights = loadings / (1.0 - loadings**2)
     return np.asarray(weights[1:] / (weights[0] + presumed))
 
@@ -188,16 +184,16 @@ def _agree(correlated: FloatArray, shared: float) -> tuple[bool, bool]:
         With the main predictor, and among themselves; a single reference agrees with itself.
     """
     count = len(correlated) - 1
-    among = np.nan_to_num(correlated[1:, 1:][np.triu_indices(count, 1)])
+    among = correlated[1:, 1:][np.triu_indices(count, 1)]
     mean = float(among.mean()) if count > 1 else 0.0
     # References that have something in common are off by the same in the mean.
     error = np.sqrt((1.0 + (count - 1) * max(mean, 0.0)) / count / shared)
-    with_own = np.nan_to_num(correlated[0, 1:]).mean() > CERTAIN * error
+    with_own = correlated[0, 1:].mean() > CERTAIN * error
     return bool(with_own), bool(count < 2 or mean > CERTAIN / np.sqrt(shared * len(among)))
 
 
 def _voices(correlated: FloatArray, alike: FloatArray, error: float) -> tuple[IndexArray, IndexArray]:
-    """Find references that are near copies of each other; see `Correlations`.
+    """Find references that are near copies of each other; see `correlations`.
 
     Returns
     -------
@@ -206,11 +202,10 @@ def _voices(correlated: FloatArray, alike: FloatArray, error: float) -> tuple[In
     copies : (m + 1,) array of int
         The place among ``voices`` of the group of each predictor.
     """
-    same = np.nan_to_num(alike) > COPIES
-    same |= _are_versions(correlated, alike, error)
+    same = (alike > COPIES) | _are_versions(correlated, alike, error)
     same[0] = same[:, 0] = False
     count, groups = connected_components(same, directed=False)
-    ranked = np.argsort(-np.append(2.0, np.nan_to_num(correlated[0, 1:])), kind="stable")
+    ranked = np.argsort(-np.append(2.0, correlated[0, 1:]), kind="stable")
     voices = np.array([next(each for each in ranked if groups[each] == group) for group in range(count)])
     return voices, groups
 
@@ -221,7 +216,7 @@ def _are_versions(correlated: FloatArray, alike: FloatArray, error: float) -> Bo
     Two other predictors explain the product of their correlations with both, divided by the correlation of the two.
     Only two that are surely alike, by more than the ``error``, can tell. The median of all such explanations counts.
     """
-    candidates = np.nan_to_num(alike) > ALIKE
+    candidates = alike > ALIKE
     candidates[0] = candidates[:, 0] = False
     np.fill_diagonal(candidates, False)
     _, groups = connected_components(candidates, directed=False)
@@ -234,10 +229,8 @@ def _are_versions(correlated: FloatArray, alike: FloatArray, error: float) -> Bo
         for one, other in np.argwhere(np.triu(candidates) & (groups == group)):
             products = correlated[one, first] * correlated[other, second]
             products = products + correlated[one, second] * correlated[other, first]
-            explained = products / (2.0 * correlated[first, second])
-            explained = explained[np.isfinite(explained)]
-            if len(explained):
-                versions[one, other] = alike[one, other] - np.median(explained) > UNEXPLAINED
+            explained = np.median(products / (2.0 * correlated[first, second]))
+            versions[one, other] = alike[one, other] - explained > UNEXPLAINED
     return versions | versions.T
 
 
@@ -253,9 +246,9 @@ def _kept(correlated: FloatArray, error: float) -> IndexArray:
     left = np.arange(count + 1)
     least = LEAST_LOADING if count >= FEWEST_REFERENCES else 0.0
     while len(left) > 1:
-        model = OneFactor.of(correlated[np.ix_(left, left)])
+        among = correlated[np.ix_(left, left)]
         # Two or three predictors always have one common factor.
-        loadings = model.loadings if len(left) > 2 else np.array([1.0, model.correlated[0, 1]])
+        loadings = loadings_of(among) if len(left) > 2 else np.array([1.0, among[0, 1]])
         worst = int(loadings.argmin())
         if loadings[worst] + error >= least:
             break

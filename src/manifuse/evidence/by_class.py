@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from scipy.stats import sem
 
 from manifuse.evidence.class_score import LogLoss
 from manifuse.kernels.arrays import FloatArray
@@ -52,7 +53,7 @@ class ByClass:
         return cls(
             classes=score.classes,
             counts=np.array([_counts(each, score) for each in sides]),
-            errors=np.array([_standard_error(each) for each in of_class]),
+            errors=np.array([sem(each) if len(each) > 1 else np.nan for each in of_class]),
             reliability=np.array(
                 [reliability_of(each.max(axis=2), so) for each, so in zip(sides, right, strict=True)]
             ),
@@ -79,13 +80,8 @@ class ByClass:
 def _counts(probabilities: FloatArray, score: LogLoss) -> FloatArray:
     """Rows of each class that are predicted to be of each class (k, k), the mean of trials (r, l, k)."""
     counts = np.zeros((len(score.classes),) * 2)
-    for trial in probabilities:
-        np.add.at(counts, (score.truth, trial.argmax(axis=1)), 1.0)
+    np.add.at(counts, (score.truth, probabilities.argmax(axis=2)), 1.0)
     return counts / len(probabilities)
-
-
-def _standard_error(changes: FloatArray) -> float:
-    return float(changes.std(ddof=1) / np.sqrt(len(changes))) if len(changes) > 1 else float("nan")
 
 
 def reliability_of(said: FloatArray, right: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import f as f_distribution
 
 from manifuse.evidence.gain import Gain, Measure
-from manifuse.evidence.holding_out import Folds, error_of_sum
+from manifuse.evidence.holding_out import Folds, error_of_mean
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -118,12 +118,6 @@ class LogLoss(Score):
         left = said - said.mean(axis=0) - said.mean(axis=1, keepdims=True) + said.mean()
         spread = float(np.sqrt(np.sum(left**2) / (len(left) - 1)))
         return float(np.trace(left)) / spread if spread > 0 else 0.0
-
-    def guess(self) -> FloatArray:
-        """How frequent the classes are, with one more label of each; see `Score.guess`."""
-        counts = np.bincount(self.truth, minlength=len(self.classes)) + 1.0
-        log_ratios = self.classes.log_ratios(np.log(counts / counts.sum())[None])
-        return np.tile(log_ratios - self.excess, (len(self.truth), 1))
 
     def only(self, kept: IndexArray) -> Score | None:
         """Take some of the labelled rows; see `Score.only`."""
@@ -294,5 +288,4 @@ def _mean_of_trials(values: FloatArray) -> FloatArray:
 def _paired(differences: FloatArray, measure: Measure, folds: Folds | None) -> Gain:
     """The mean of differences (l,) or (r, l), of which those of one row belong together."""
     rows = np.atleast_2d(differences).mean(axis=0)
-    error = error_of_sum(rows - rows.mean(), folds) / float(np.sqrt(len(rows) * (len(rows) - 1)))
-    return Gain(float(rows.mean()), error, len(rows), measure)
+    return Gain(float(rows.mean()), error_of_mean(rows, folds), len(rows), measure)

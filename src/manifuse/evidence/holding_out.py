@@ -132,6 +132,11 @@ def error_of_sum(deviations: FloatArray, folds: Folds | None, weights: FloatArra
     return max(error, error_of_blocks(float(np.sum(sums**2)), count))
 
 
+def error_of_mean(values: FloatArray, folds: Folds | None) -> float:
+    """Standard error of the mean of some rows' values (l,)."""
+    return error_of_sum(values - values.mean(), folds) / float(np.sqrt(len(values) * (len(values) - 1)))
+
+
 def overlap_of(folds: int) -> float:
     """By what factor the standard error of a mean over so many folds is larger than that over as many rows.
 

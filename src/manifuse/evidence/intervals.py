@@ -93,16 +93,15 @@ def error_scale_of(held_out: FloatArray, variances: FloatArray, score: Score, fo
     held_out = held_out / largest
     differences = held_out[trial, better] - held_out[trial, worse]
     spread = np.sqrt(variances[trial, better] + variances[trial, worse])
-    unit = float(np.abs(differences).mean() / spread.mean()) if len(differences) else 0.0
-    unit = unit or 1.0
+    if not len(differences):
+        return largest
+    unit = float(np.abs(differences).mean() / spread.mean()) or 1.0
 
     def surprise(logarithm: float) -> float:
         right = _probability_of_order(differences / (unit * np.exp(logarithm) * spread))
         unusual = ((logarithm - USUAL) / USUAL_SPREAD) ** 2 / (2.0 * count)
         return unusual - float(np.mean(np.log(np.maximum(right, np.finfo(float).tiny))))
 
-    if not len(differences):
-        return largest * unit
     found = minimize_scalar(surprise, bounds=(-5.0, 5.0), method="bounded")
     return largest * unit * float(np.exp(found.x))
 

@@ -15,7 +15,6 @@ from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import first_of, many
 from manifuse.kernels.arrays import BoolArray, FloatArray
 from manifuse.kernels.keys import locate
-from manifuse.kernels.sparse_rows import inverse_order
 from manifuse.kernels.sphere import alignment
 from manifuse.tables.drawing_order import order_of
 from manifuse.tables.far_values import MISSING, warn_of_far, warn_of_miswritten
@@ -58,7 +57,7 @@ def score_of(labels: RankLabels | ClassLabels, main: Observations, *, regression
     # In an order that rows give, so that labels in another order give the same result to the last bit.
     order = order_of(main, rows)
     if labels.grades is None:
-        places = inverse_order(order)
+        places = np.argsort(order)
         order = np.lexsort([places[labels.worse], places[labels.better]])
         if regression:
             raise InputError("Ordered pairs came as labels of a regression, which needs values; give ids and labels.")

@@ -4,11 +4,6 @@ If they do, each predictor is the common truth times its loading, plus noise of 
 its correlation with that truth, and two predictors correlate by the product of their loadings.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import NamedTuple
-
 import numpy as np
 from scipy.stats import rankdata
 
@@ -32,58 +27,41 @@ DIGITS, NOTHING = 12, 1e-12
 COMMON, ITERATIONS, SETTLED = (0.01, 0.97), 300, 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class OneFactor:
-    """The one-factor model of some predictors.
+def loadings_of(correlated: FloatArray) -> FloatArray:
+    """Loadings (k,) of predictors with these correlations (k, k), by principal axes; their sum is not negative."""
+    count = len(correlated)
+    if count == 1:
+        return np.ones(1)
+    if count == 2:
+        # Two predictors say only the product of their loadings.
+        product = float(correlated[0, 1])
+        loading = np.sqrt(abs(product))
+        return np.array([loading, np.copysign(loading, product)])
+    reduced, common = correlated.copy(), np.full(count, 0.5)
+    loadings = np.sqrt(common)
+    for _ in range(ITERATIONS):
+        np.fill_diagonal(reduced, common)
+        values, vectors = np.linalg.eigh(reduced)
+        before, loadings = loadings, vectors[:, -1] * np.sqrt(max(values[-1], 0.0))
+        loadings = loadings * (1.0 if loadings.sum() >= 0 else -1.0)
+        common = np.clip(loadings**2, *COMMON)
+        if np.abs(loadings - before).max() < SETTLED:
+            break
+    return np.asarray(loadings)
 
-    Attributes
-    ----------
-    correlated : (k, k) array
-        Their correlations; NaN where they are not known.
-    loadings : (k,) array
-        In [-1, 1]; their sum is not negative.
-    """
 
-    correlated: FloatArray
-    loadings: FloatArray
-
-    @classmethod
-    def of(cls, correlated: FloatArray) -> OneFactor:
-        """Fit the model to correlations (k, k) by principal axes. An unknown correlation is what the model says."""
-        count = len(correlated)
-        if count == 1:
-            return cls(correlated, np.ones(1))
-        if count == 2:
-            # Two predictors say only the product of their loadings.
-            product = 0.0 if np.isnan(correlated[0, 1]) else float(correlated[0, 1])
-            loading = np.sqrt(abs(product))
-            return cls(correlated, np.array([loading, np.copysign(loading, product)]))
-        reduced, missing, common = correlated.copy(), np.isnan(correlated), np.full(count, 0.5)
-        loadings = np.sqrt(common)
-        for _ in range(ITERATIONS):
-            reduced[missing] = np.outer(loadings, loadings)[missing]
-            np.fill_diagonal(reduced, common)
-            values, vectors = np.linalg.eigh(reduced)
-            before, loadings = loadings, vectors[:, -1] * np.sqrt(max(values[-1], 0.0))
-            loadings = loadings * (1.0 if loadings.sum() >= 0 else -1.0)
-            common = np.clip(loadings**2, *COMMON)
-            if np.abs(loadings - before).max() < SETTLED:
-                break
-        return cls(correlated, loadings)
-
-    def shrunk(self, pairs: float) -> FloatArray:
-        """Loadings (k,) towards `USUAL`, on the scale of Fisher's z, by the number of pairs; in [0.1, 0.8]."""
-        limit = float(np.sqrt(COMMON[1]))
-        seen = np.arctanh(np.clip(self.loadings, -limit, limit))
-        shrunk = np.tanh((pairs * seen + USUAL_PAIRS * np.arctanh(USUAL)) / (pairs + USUAL_PAIRS))
-        return believed(shrunk)
+def shrunk(loadings: FloatArray, pairs: float) -> FloatArray:
+    """Loadings (k,) towards `USUAL`, on the scale of Fisher's z, by the number of pairs; in [0.1, 0.8]."""
+    limit = float(np.sqrt(COMMON[1]))
+    seen = np.arctanh(np.clip(loadings, -limit, limit))
+    return believed(np.tanh((pairs * seen + USUAL_PAIRS * np.arctanh(USUAL)) / (pairs + USUAL_PAIRS)))
 
 
 def loadings_towards_usual(correlated: FloatArray, pairs: float) -> FloatArray:
     """Loadings (k,) of correlations (k, k) that are drawn to those of `USUAL` ones by the number of pairs."""
     drawn = (pairs * correlated + USUAL_PAIRS * USUAL**2) / (pairs + USUAL_PAIRS)
     np.fill_diagonal(drawn, 1.0)
-    return believed(OneFactor.of(drawn).loadings)
+    return believed(loadings_of(drawn))
 
 
 def believed(loadings: FloatArray) -> FloatArray:
@@ -91,27 +69,7 @@ def believed(loadings: FloatArray) -> FloatArray:
     return np.asarray(np.clip(loadings, np.sqrt(COMMON[0]), MOST_LOADING))
 
 
-class Correlations(NamedTuple):
-    """How the main predictor and its references correlate.
-
-    Attributes
-    ----------
-    found : (m + 1, m + 1) array
-    alike : (m + 1, m + 1) array
-        The least that two surely correlate by the pairs that they share, if these are few, but not too few. Versions
-        of one model are alike there, though what is imputed of them may differ. Elsewhere it is ``found``.
-    shared, with_main : float
-        The fewest rows that a correlation was measured on, and the fewest that one with the main predictor was; at
-        least 4.
-    """
-
-    found: FloatArray
-    alike: FloatArray
-    shared: float
-    with_main: float
-
-
-def correlations(columns: FloatArray, imputed: FloatArray) -> Correlations:
+def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, FloatArray, float, float]:
     """Correlations of the main predictor and its references: of the ranks of scores, and of log-ratios as they are.
 
     Ranks among all rows that a predictor knows, so that one outlier at a pair does not silence a reference. Two
@@ -123,6 +81,16 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> Correlations:
         NaN but at the pairs.
     imputed : (n, m, c) array
         The references' scores at every row, without its own pair.
+
+    Returns
+    -------
+    found : (m + 1, m + 1) array
+    alike : (m + 1, m + 1) array
+        The least that two surely correlate by the pairs that they share, if these are few, but not too few. Versions
+        of one model are alike there, though what is imputed of them may differ. Elsewhere it is ``found``.
+    shared, with_main : float
+        The fewest rows that a correlation was measured on, and the fewest that one with the main predictor was; at
+        least 4.
     """
     known = np.isfinite(columns).all(axis=2, keepdims=True)
     ranks = _comparable(np.where(known, columns, np.nan))
@@ -136,8 +104,7 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> Correlations:
     found = np.where(direct, found, (said + said.T) / 2.0)
     alike = np.where(~direct & (shared >= FEWEST_SHARED), np.maximum(surely, found), found)
     np.fill_diagonal(found, 1.0)
-    fewest = float(max(4, min(counts, default=4))), float(max(4, shared[0, 1:].min(initial=np.inf)))
-    return Correlations(found, alike, *fewest)
+    return found, alike, float(max(4, min(counts, default=4))), float(max(4, shared[0, 1:].min(initial=np.inf)))
 
 
 def _comparable(columns: FloatArray) -> FloatArray:

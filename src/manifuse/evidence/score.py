@@ -117,10 +117,6 @@ class Score(ABC):
         """How well the order of the labels is known, whatever the units; of classes, which have none, this measure."""
         return self
 
-    def guess(self) -> FloatArray:
-        """The prediction without any knowledge of the labelled rows, (l,) or (l, c): one value for all."""
-        return np.zeros(len(self.rows))
-
     def contrasts(self) -> FloatArray | None:
         """Coefficients (p, l), if observations are sums of the rows' values; None if each is the value of its row."""
         return None

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from manifuse.evidence.gain import Gain, Measure
-from manifuse.evidence.holding_out import Folds, error_of_sum, overlap_of
+from manifuse.evidence.holding_out import Folds, error_of_mean, overlap_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.score import Score, in_trials
 from manifuse.kernels.arrays import FloatArray, IndexArray
@@ -50,9 +50,7 @@ class SquaredError(Score):
         squares = np.mean((in_trials(before, after) - self.truth) ** 2, axis=0).T
         roots = np.sqrt(squares.mean(axis=0))
         scaled = squares / (2.0 * np.where(roots > 0, roots, 1.0))
-        influence = scaled[:, 0] - scaled[:, 1]
-        count, deviations = len(influence), influence - influence.mean()
-        error = error_of_sum(deviations, folds) / float(np.sqrt(count * (count - 1)))
+        error = error_of_mean(scaled[:, 0] - scaled[:, 1], folds)
         if folds is not None:
             error *= overlap_of(folds.count)
         return Gain(float(roots[0] - roots[1]), error, len(self.rows), self.measure, self.others)

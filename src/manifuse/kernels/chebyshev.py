@@ -8,13 +8,12 @@ elsewhere. So ``V g`` takes two steps. `moments` computes ``T_b(L_k - I) g`` at 
 ``L - I = -S``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from manifuse.kernels.affinity import Affinity
+from manifuse.kernels.affinity import Affinity, Block
 from manifuse.kernels.arrays import FloatArray, IndexArray
 
 
@@ -86,30 +85,27 @@ def smooth(affinity: Affinity, values: FloatArray, steps: Sequence[float], *, to
     (steps, n, c) array
     """
     series = [smoothing_coefficients(step, tolerance=tolerance) for step in steps]
-    previous = affinity.enter(values)
-    smoothed = [coefficients[0] * previous for coefficients in series]
-    most = max(len(coefficients) for coefficients in series)
-    current = affinity.recur(previous, affinity.zeros(values.shape[1]), 1.0) if most > 1 else previous
-    for order in range(1, most):
+    smoothed = [affinity.zeros(values.shape[1]) for _ in series]
+    for order, block in enumerate(_polynomials(affinity, values, max(map(len, series)), 1.0)):
         for total, coefficients in zip(smoothed, series, strict=True):
             if order < len(coefficients):
-                total += coefficients[order] * current
-        if order + 1 < most:
-            previous, current = current, affinity.recur(current, previous, 2.0)
-    del previous, current
+                total += coefficients[order] * block
+    del block
     return np.stack([affinity.leave(total) for total in smoothed])
 
 
 def moments(affinity: Affinity, block: FloatArray, rows: IndexArray, count: int) -> FloatArray:
     """Compute ``T_b(-S) block`` at ``rows`` for b = 0 ... count - 1, shape (count, len(rows), columns)."""
-    previous = affinity.enter(block)
-    taken = [affinity.take(previous, rows)]
-    current = affinity.recur(previous, affinity.zeros(block.shape[1]), -1.0) if count > 1 else previous
+    return np.stack([affinity.take(each, rows) for each in _polynomials(affinity, block, count, -1.0)])
+
+
+def _polynomials(affinity: Affinity, values: FloatArray, count: int, sign: float) -> Iterator[Block]:
+    """``T_0(sign S) values`` ... ``T_(count - 1)(sign S) values``; each is overwritten when the next but one comes."""
+    earlier, latest = affinity.zeros(values.shape[1]), affinity.enter(values)
+    yield latest
     for order in range(1, count):
-        taken.append(affinity.take(current, rows))
-        if order + 1 < count:
-            previous, current = current, affinity.recur(current, previous, -2.0)
-    return np.stack(taken)
+        earlier, latest = latest, affinity.recur(latest, earlier, sign * min(order, 2))
+        yield latest
 
 
 def propagate(affinity: Affinity, groups: Sequence[tuple[IndexArray, FloatArray]]) -> FloatArray:
@@ -130,7 +126,7 @@ def propagate(affinity: Affinity, groups: Sequence[tuple[IndexArray, FloatArray]
     """
     ends = np.cumsum([0, *(sources.shape[2] for _, sources in groups)]).tolist()
 
-    def add(block: Any, order: int) -> None:
+    def add(block: Block, order: int) -> None:
         for (rows, sources), first, last in zip(groups, ends[:-1], ends[1:], strict=True):
             affinity.add(block[:, first:last], rows, sources[order])
 

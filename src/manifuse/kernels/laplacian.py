@@ -33,9 +33,12 @@ def joined(neighbours: IndexArray, values: FloatArray) -> SparseMatrix:
     n, count = neighbours.shape
     whole = np.int32 if n * count < np.iinfo(np.int32).max else np.int64
     starts = np.arange(0, n * count + 1, count, dtype=whole)
+    # Where a search found too few rows, the nearest one stands again; it counts once.
+    again = neighbours == neighbours[:, :1]
+    again[:, 0] = False
+    values = np.where(again, 0.0, values)
     directed = sparse.csr_array((values.ravel(), neighbours.astype(whole).ravel(), starts), shape=(n, n))
-    directed.sort_indices()
-    directed = _without_repeats(directed)
+    directed.sum_duplicates()
     # SciPy reserves memory for the entries of both matrices and keeps it. A copy needs less.
     return directed.maximum(directed.T.tocsr()).copy()
 
@@ -46,26 +49,25 @@ def locality_order(weights: SparseMatrix) -> IndexArray:
 
 
 def squared_distances(
-    features: FloatArray, start: IndexArray, stop: IndexArray, deviations: FloatArray | float = 1.0
+    rows: FloatArray, others: FloatArray, indices: IndexArray, deviations: FloatArray | float = 1.0
 ) -> FloatArray:
-    """Squared distance between rows ``start[e]`` and ``stop[e]`` for every edge ``e``, shape (edges,).
+    """Squared distances of rows (q, d) to those of the others (n, d) that ``indices`` name, shape (q, N).
 
     They are computed from differences in double precision, for features of any precision. A matrix product would be
     faster, but it would lose digits by cancellation.
 
     Parameters
     ----------
-    features : (n, d) array
-    start, stop : (edges,) array of int
+    rows, others : (q, d) and (n, d) array
+    indices : (q, N) array of int
     deviations : (d,) array, optional
         What the differences of each column are divided by.
     """
-    distances = np.empty(len(start))
-    edges = max(1, CHUNK // features.shape[1])
-    for first in range(0, len(start), edges):
-        part = slice(first, first + edges)
-        difference = np.subtract(features[start[part]], features[stop[part]], dtype=np.float64) / deviations
-        distances[part] = np.einsum("ij,ij->i", difference, difference)
+    distances = np.empty(indices.shape)
+    size = max(1, CHUNK // (indices.shape[1] * rows.shape[1]))
+    for part in (slice(first, first + size) for first in range(0, len(rows), size)):
+        difference = np.subtract(rows[part, None], others[indices[part]], dtype=np.float64) / deviations
+        np.einsum("qNd,qNd->qN", difference, difference, out=distances[part])
     return distances
 
 
@@ -112,23 +114,6 @@ def prediction_weights(
     return np.asarray(np.exp(-(sum(squares[1:], squares[0]) / len(squares)) / scale))
 
 
-def weigh_by_features(neighbours: IndexArray, distances: FloatArray, scales: FloatArray) -> SparseMatrix:
-    """Build the matrix ``W^x`` of eq. 14, with an edge where either row names the other.
-
-    Parameters
-    ----------
-    neighbours : (n, N) array of int
-    distances : (n, N) array
-        Squared distances to the neighbours. Two rows that name each other must have the same.
-    scales : (n,) array
-
-    Returns
-    -------
-    (n, n) CSR array
-    """
-    return joined(neighbours, feature_weights(distances, scales[:, None], scales[neighbours]))
-
-
 def joint_weights(weights: SparseMatrix, predictions: FloatArray, scale: float) -> SparseMatrix:
     """Compute ``W^x * W^f`` of eq. 14.
 
@@ -161,17 +146,6 @@ def normalised_affinity(joint: SparseMatrix) -> SparseMatrix:
     # With this bracket, entries (i, j) and (j, i) are equal to the last bit.
     joint.data *= roots[_starts_of(joint)] * roots[joint.indices]
     return joint
-
-
-def _without_repeats(matrix: SparseMatrix) -> SparseMatrix:
-    """Of entries with equal row and column, keep the first. Indices are sorted. SciPy would add such entries up."""
-    repeated = np.append(False, matrix.indices[1:] == matrix.indices[:-1])
-    repeated[matrix.indptr[:-1][np.diff(matrix.indptr) > 0]] = False
-    if not repeated.any():
-        return matrix
-    before = np.append(0, np.cumsum(repeated)).astype(matrix.indptr.dtype)
-    triple = (matrix.data[~repeated], matrix.indices[~repeated], matrix.indptr - before[matrix.indptr])
-    return sparse.csr_array(triple, shape=matrix.shape)
 
 
 def _starts_of(matrix: SparseMatrix) -> IndexArray:

@@ -11,6 +11,9 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 #: A squared distance below this share of the squares of both rows is rounding.
 LEAST_SQUARE = 2.0**-48
 
+#: The share of the true neighbours that is enough to find.
+ENOUGH = 0.95
+
 
 def squared_distances_to(rows: FloatArray, others: FloatArray) -> FloatArray:
     """Squared distances of rows (q, d) to others (n, d), shape (q, n), by a matrix product.
@@ -57,13 +60,11 @@ def approximate_neighbours(
     return _filled(neighbours), recall
 
 
-def cells_of(
-    rows: FloatArray, count: int, *, faiss: ModuleType, rng: np.random.Generator, recall_goal: float = 0.95
-) -> tuple[Any, float]:
+def cells_of(rows: FloatArray, count: int, *, faiss: ModuleType, rng: np.random.Generator) -> tuple[Any, float]:
     """Put rows (n, d) of single precision into cells, an inverted-file index (faiss ``IVFFlat``).
 
     The number of cells that a search visits grows until the recall on 1,000 sampled rows, which are asked for
-    their ``count`` nearest others, reaches ``recall_goal``, or until all cells are visited.
+    their ``count`` nearest others, reaches `ENOUGH`, or until all cells are visited.
 
     Returns
     -------
@@ -82,7 +83,7 @@ def cells_of(
     while True:
         found = _without_self(index.search(rows[sample], count + 1)[1], sample)
         recall = float(np.mean([np.isin(a, b).mean() for a, b in zip(truth, found, strict=True)]))
-        if recall >= recall_goal or index.nprobe >= cells:
+        if recall >= ENOUGH or index.nprobe >= cells:
             return index, recall
         index.nprobe = min(index.nprobe * 3 // 2, cells)
 

@@ -1,16 +1,9 @@
-"""Rows of a sparse matrix: keep their K largest entries, scale them to sum 1 (eq. 17), and undo their order."""
+"""Rows of a sparse matrix: keep their K largest entries, and scale them to sum 1 (eq. 17)."""
 
 import numpy as np
 import scipy.sparse as sparse
 
-from manifuse.kernels.arrays import IndexArray, SparseMatrix
-
-
-def inverse_order(order: IndexArray) -> IndexArray:
-    """Find the position of every row in an order, shape (n,)."""
-    inverse = np.empty_like(order)
-    inverse[order] = np.arange(len(order))
-    return inverse
+from manifuse.kernels.arrays import SparseMatrix
 
 
 def keep_largest(matrix: SparseMatrix, count: int) -> SparseMatrix:

@@ -87,17 +87,6 @@ def symmetric_edges(torch: ModuleType, neighbours: Tensor, values: Tensor) -> tu
     return kept // rows, kept % rows, values.reshape(-1)[order[first] % len(start)]
 
 
-def row_starts(torch: ModuleType, start: Tensor, rows: int) -> Tensor:
-    """Where the edges of each row begin, and where those of the last row end, shape (rows + 1,)."""
-    counts = torch.bincount(start, minlength=rows)
-    return torch.cat([torch.zeros(1, dtype=counts.dtype, device=start.device), counts.cumsum(0)])
-
-
-def row_sums(torch: ModuleType, weights: Tensor, starts: Tensor) -> Tensor:
-    """Sum the weights of every row's edges. Unlike atomic additions, every call adds them in the same order."""
-    return torch.segment_reduce(weights, "sum", offsets=starts, initial=0.0)
-
-
 def normalise(torch: ModuleType, weights: Tensor, degrees: Tensor, start: Tensor, stop: Tensor) -> Tensor:
     """Entries of ``D^{-1/2} W D^{-1/2}`` (eq. 14); 0 in rows whose weights are all below rounding."""
     isolated = degrees < np.sqrt(np.finfo(np.float64).tiny)

@@ -14,7 +14,6 @@ from sklearn.pipeline import Pipeline
 
 from manifuse.errors import InputError
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.kernels.sparse_rows import inverse_order
 from manifuse.kernels.sphere import standardise
 from manifuse.tables.observations import Observations
 
@@ -45,7 +44,7 @@ def imputed_column(main: Observations, name: str, rows: IndexArray, said: FloatA
         If it does not know all rows, and knows fewer than can be learned from, or there are no features.
     """
     if len(rows) == len(main):
-        return np.asarray(said[inverse_order(rows)])
+        return np.asarray(said[np.argsort(rows)])
     if len(rows) < LEAST_TO_LEARN:
         raise InputError(
             f"{name} has {len(rows)} pairs, but imputing it needs at least {LEAST_TO_LEARN} to learn from; give more, "

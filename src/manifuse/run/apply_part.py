@@ -63,7 +63,7 @@ def refine_part(
     is ``compared``, all rows of the table are compared with the fitted ones together.
     """
     demand_same_classes(table.name, table.class_names, result.main)
-    came, new = len(table), _observed(result, table, drop_invalid=drop_invalid)
+    came, new = len(table), observed_as_fitted(result, table, drop_invalid=drop_invalid)
     refined = result.refine_later(new, compared=compared)
     columns = refined_columns(new, refined)
     rows, known = result.fitted_model.locate(new.keys)
@@ -127,13 +127,13 @@ def compare_with_fitted(
     if not result.accepted:
         return
     places = np.linspace(0, max(0, total - ROWS_OF_LOOK), LOOKS).astype(int).tolist()
-    looked = [_observed(result, read(first, ROWS_OF_LOOK), drop_invalid=drop_invalid) for first in places]
+    looked = [observed_as_fitted(result, read(first, ROWS_OF_LOOK), drop_invalid=drop_invalid) for first in places]
     rows = reduce(Observations.followed_by, looked)
     if len(rows):
         result.fitted_model.compare_with_fitted(rows)
 
 
-def _observed(result: Refinement, table: Table, *, drop_invalid: bool) -> Observations:
+def observed_as_fitted(result: Refinement, table: Table, *, drop_invalid: bool) -> Observations:
     """Observations of a part of a table, as the fitted ones are measured."""
     table = table.without_invalid() if drop_invalid else table
     return straightened_by(table.observed(drop=False, scale=result.main.scale), result.main.straightening)

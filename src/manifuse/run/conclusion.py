@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from manifuse.columns.all_columns import RunInputs, RunOutputs
+from manifuse.columns.column import mixed
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.like_rest import pairs_are_like_rest
@@ -78,8 +79,7 @@ def _judged(
 ) -> tuple[Verdict, Scoring, Measurement | None]:
     """Decide how far what was found is taken, and measure what comes of it."""
     if held_out is None:
-        units, gain, at_pairs = given.problem.units.scaled(temperature_by_mean(given, found)), None, None
-        scored = Scoring(units, None, 1.0, None)
+        scored, gain, at_pairs = Scoring(given.problem.units.scaled(temperature_by_mean(given, found))), None, None
     else:
         scored, gain, at_pairs = held_out.scored, held_out.gain, _gain_at_pairs(given, found, held_out)
     turned = _is_turned(given, found, scored)
@@ -112,10 +112,22 @@ def _taken(
     scored: Scoring,
     at_pairs: Gain | None,
 ) -> tuple[Scoring, Measurement]:
-    """Calibrate what is taken of what was found, and measure it."""
-    score, risks = held_out.labels.score, _risks(held_out.labels, given.problem.main)
-    own = given.problem.main.scores[score.rows]
-    scored, refined, risk, reliability = _calibrated(found, held_out, scored, risks, own)
+    """Calibrate risks and standard errors by held-out labels, and measure what is taken of what was found."""
+    score, folds, risks = held_out.labels.score, held_out.labels.folds, _risks(held_out.labels, given.problem.main)
+    between, risk, reliability = mixed(held_out.own, held_out.values, scored.certainty), None, None
+    # Where labels refuse, what was refused is measured.
+    refined = between if scored.certainty > 0 else held_out.values
+    if risks is not None:
+        own = given.problem.main.scores[score.rows, None]
+        (offset, slope), judged = calibrate(between[..., None], risks, folds)
+        scored, refined = scored.calibrated(offset, slope), offset + slope * refined
+        gain, before = risks.gain(own, judged, folds), risks.measured(own)
+        risk = Accuracy("log_loss", before, gain.reached_from(before)), gain
+        reliability = reliability_of_risks(risks, own, judged)
+    # With few values scores may have stayed in their own units, and these errors are in those of the labels.
+    # Probabilities of classes say themselves how sure they are.
+    if not isinstance(score, LogLoss) and not (score.measure == "rmse" and held_out.gain.is_of_few):
+        scored = replace(scored, error_scale=error_scale_of(refined, found.known.trials["variance"], score, folds))
     measured = _measured(given, found, held_out, refined, at_pairs, verdict)
     calibrated = verdict.accepted and scored.own_scale != 1.0 and not measured.in_other_units
     chosen = any(each.are_chosen for each in (score, risks) if isinstance(each, LogLoss))
@@ -178,40 +190,6 @@ def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
     return followed and (at_pairs is None or at_pairs.value >= 0)
 
 
-def _calibrated(
-    found: RunOutputs, held_out: HeldOutScores, scored: Scoring, risks: LogLoss | None, own: FloatArray
-) -> tuple[Scoring, FloatArray, tuple[Accuracy, Gain] | None, FloatArray | None]:
-    """Calibrate risks and standard errors by held-out labels; rows that have them have ``own`` scores (l, ...).
-
-    Returns
-    -------
-    scored : Scoring
-    refined : (r, l) or (r, l, c) array
-        These scores.
-    risk : pair of Accuracy and Gain, or None
-        The log loss of risks before and after, and the gain.
-    reliability : (2, b, 3) array or None
-        Of these risks.
-    """
-    score, folds = held_out.labels.score, held_out.labels.folds
-    refined, risk, reliability = scored.between(held_out.own, held_out.values), None, None
-    # Where labels refuse, what was refused is measured.
-    measured = refined if scored.certainty > 0 else held_out.values
-    if risks is not None:
-        log_odds = refined[..., None]
-        (offset, slope), judged = calibrate(log_odds, risks, folds)
-        scored = scored.calibrated(offset, slope)
-        measured, refined = offset + slope * measured, offset + slope * refined
-        gain, before = risks.gain(own[:, None], judged, folds), risks.measured(own[:, None])
-        risk = Accuracy("log_loss", before, gain.reached_from(before)), gain
-        reliability = reliability_of_risks(risks, own[:, None], judged)
-    # With few values scores may have stayed in their own units, and these errors are in those of the labels.
-    # Probabilities of classes say themselves how sure they are.
-    if not isinstance(score, LogLoss) and not (score.measure == "rmse" and held_out.gain.is_of_few):
-        scored = replace(scored, error_scale=error_scale_of(measured, found.known.trials["variance"], score, folds))
-    return scored, measured, risk, reliability
-
-
 def _measured(
     given: RunInputs,
     found: RunOutputs,
@@ -270,10 +248,11 @@ def _is_unrelated(given: RunInputs, found: RunOutputs, labels: Labels) -> bool:
     # Own scores have seen no label, so that all rows can be compared.
     score, folds = labels.score.order(), labels.folds.together()
     own = comparable(given.problem.units, found.known.held_out["own"][None, score.rows], score, folds)
-    known = score.gain(score.guess(), own, folds)
-    # Probabilities that are too sure have a large log loss, and may know of the labels all the same.
-    knows = score.beyond_chance(own[0]) > 2.0 if isinstance(score, LogLoss) else known.is_clear
-    return not (known.is_of_few or knows)
+    if isinstance(score, LogLoss):
+        # Probabilities that are too sure have a large log loss, and may know of the labels all the same.
+        return not (score.is_of_few or score.beyond_chance(own[0]) > 2.0)
+    known = score.gain(np.zeros(len(score.rows)), own, folds)
+    return not (known.is_of_few or known.is_clear)
 
 
 def _averaged(

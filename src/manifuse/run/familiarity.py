@@ -14,7 +14,6 @@ from manifuse.evidence.one_factor import correlation
 from manifuse.grid import figures
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.feature_blocks import means_and_deviations
-from manifuse.kernels.sparse_rows import inverse_order
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.exchanged import exchanged, least_of, warn_of_exchanged
@@ -94,7 +93,7 @@ class Familiarity:
         half = float(np.sqrt(np.count_nonzero(index.scaling.deviations) / 2.0))
         reach = max(float(np.quantile(nearest, FAMILIAR_SHARE)), half)
         widest = np.abs(index.rows).max(axis=0)
-        return cls(index, reach, widest[inverse_order(index.order.columns)])
+        return cls(index, reach, widest[np.argsort(index.order.columns)])
 
     def warn_of_strange(self, new: Observations) -> None:
         """Warn of columns of later rows that are far from the fitted ones.
@@ -145,7 +144,7 @@ class Familiarity:
         medians = np.median(rows, axis=0)[order]
         rounding = ROUNDING * np.maximum(1.0, np.abs(medians))
         smaller = (fitted < medians - rounding).mean(axis=0) + (fitted <= medians + rounding).mean(axis=0)
-        beyond = np.maximum(smaller, 2.0 - smaller)[inverse_order(order)] / 2.0
+        beyond = np.maximum(smaller, 2.0 - smaller)[np.argsort(order)] / 2.0
         return np.where(beyond > ndtr(STRANGE_SHIFT + 3.0 / np.sqrt(len(rows))), beyond, 0.0)
 
     def warn_of_reversed(self, new: Observations, main: Observations) -> None:

@@ -15,7 +15,7 @@ from manifuse.errors import demand, hear_warnings
 from manifuse.evidence.labelled import score_of
 from manifuse.files import Writer, path_of
 from manifuse.kernels.randomness import Stream, generator
-from manifuse.run.apply_part import apply_here
+from manifuse.run.apply_part import apply_here, observed_as_fitted
 from manifuse.run.method import JointDiffusion, checked_method
 from manifuse.run.provenance import Provenance
 from manifuse.run.refine import refine, seed_of
@@ -29,7 +29,6 @@ from manifuse.tables.pairing import demand_different
 from manifuse.tables.paths import check_paths
 from manifuse.tables.problem_files import Files, Tables
 from manifuse.tables.sampling import sample_rows
-from manifuse.tables.straightening import straightened_by
 from manifuse.tables.table import Table
 
 
@@ -75,8 +74,7 @@ class RefinedFiles:
             return
         for first in range(0, len(table), WINDOW):
             rows = range(first, min(first + WINDOW, len(table)))
-            part = table.part(rows).observed(drop=False, scale=result.main.scale)
-            part = straightened_by(part, result.main.straightening)
+            part = observed_as_fitted(result, table.part(rows), drop_invalid=False)
             # The fitted rows were drawn from this table.
             yield refined_columns(part, result.refine_later(part, compared=True))
 

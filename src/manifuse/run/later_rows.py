@@ -106,8 +106,7 @@ class LaterRows:
 
         # One thread for each block: the libraries below would share a block among threads, which rounds otherwise.
         with ThreadPoolExecutor(threads(), initializer=threadpool_limits, initargs=(1, "openmp")) as pool:
-            for _ in pool.map(work, range(0, len(later), BLOCK)):
-                pass
+            list(pool.map(work, range(0, len(later), BLOCK)))
         arrays = (made.scores, made.support, made.uncertainty)
         if not all(np.isfinite(each[later]).all() for each in arrays if each is not None):
             raise InputError(

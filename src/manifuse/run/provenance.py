@@ -9,10 +9,6 @@ from pathlib import Path
 from platform import python_version
 from typing import Self
 
-import numpy
-import scipy
-import sklearn
-
 from manifuse.errors import InputError
 from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.column_names import ColumnNames
@@ -33,9 +29,7 @@ VERSION = version("manifuse")
 #: Versions of what computes, with which a run gives the same result again.
 LIBRARIES = {
     "Python": python_version(),
-    "NumPy": numpy.__version__,
-    "SciPy": scipy.__version__,
-    "scikit-learn": sklearn.__version__,
+    **{name: version(name.lower()) for name in ("NumPy", "SciPy", "scikit-learn")},
 }
 
 
@@ -130,13 +124,10 @@ class Provenance:
     def of_files(cls, tables: Tables) -> Self:
         """Return the provenance of tables in files."""
         files, expression = tables.files, tables.files.columns.classes
-        read = [("main", tables.main.name, len(tables.main), files.main)]
-        read += [
-            ("reference", table.name, len(table), given)
-            for table, given in zip(tables.references, files.references, strict=True)
-        ]
-        made = [InputTable(role, name, rows, _files_of(given)) for role, name, rows, given in read]
         counted = None if tables.labels is None else len(tables.labels)
+        made = [InputTable("main", tables.main.name, len(tables.main), _files_of(files.main))]
+        for table, given in zip(tables.references, files.references, strict=True):
+            made.append(InputTable("reference", table.name, len(table), _files_of(given)))
         for role, path, rows in (("labels", files.labels, counted), ("pairs", files.pairs, None)):
             if path is not None:
                 made.append(InputTable(role, path.stem, rows, _files_of(str(path))))

@@ -171,13 +171,13 @@ def _refine_observations(
     groups = None if labels is None or measure is None else groups_of(labels, fitted.main, measure)
     with libraries_in_one_thread():
         given = prepare(fitted, method, measure, seed, backend, groups, whole)
-        result = Refinement.of(method, seed, main, *conclude(method, given))
+        result = Refinement.of(method, seed, main, *conclude(method, given), Provenance.of(main, references, labels))
     if isinstance(measure, SquaredError):
         _warn_of_other_units(measure, result)
         _warn_of_label_range(measure, result)
     elif main.classes is None:
         _warn_of_range(result)
-    return replace(result, provenance=Provenance.of(main, references, labels))
+    return result
 
 
 def _warn_of_range(result: Refinement) -> None:

@@ -1,6 +1,6 @@
 """Refinement: the result."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from html import escape
 from typing import Any, Self
 
@@ -75,7 +75,7 @@ class Refinement(Saveable):
     main: Observations
     refined: RefinedScores
     fitted_model: FittedModel
-    provenance: Provenance = field(default_factory=Provenance)
+    provenance: Provenance
     warnings: tuple[ManifuseWarning, ...] = ()
 
     @classmethod
@@ -87,13 +87,14 @@ class Refinement(Saveable):
         evidence: Evidence,
         course: Course,
         fitted_model: FittedModel,
+        provenance: Provenance,
     ) -> Self:
         """Put together what a run found for the rows of ``main``, of which some or all were fitted."""
         refined = RefinedScores.unchanged(main)
         # Rows beside a sample of the same table need no comparison with it.
         if evidence.verdict.accepted:
             refined = fitted_model.fitted if main is fitted_model.main else fitted_model.refine(main, compared=True)
-        return cls(evidence, course, method, seed, main, refined, fitted_model)
+        return cls(evidence, course, method, seed, main, refined, fitted_model, provenance)
 
     @property
     def predictions(self) -> Any:
@@ -200,8 +201,7 @@ class Refinement(Saveable):
     def from_record(cls, record: Any) -> Self:
         """Read a saved refinement, whose predictions are a NumPy array; see `Saveable.from_record`."""
         values = read_fields(cls, record, omit=NOT_SAVED)
-        provenance = values.pop("provenance")
-        return replace(cls.of(**values, main=values["fitted_model"].main), provenance=provenance)
+        return cls.of(**values, main=values["fitted_model"].main)
 
     def apply(
         self,

@@ -3,7 +3,6 @@
 import numpy as np
 
 from manifuse.kernels.arrays import FloatArray, IndexArray, order_of_rows
-from manifuse.kernels.sparse_rows import inverse_order
 from manifuse.tables.observations import Observations
 
 #: Digits after the point of logarithms that the order heeds; further ones are rounding.
@@ -33,4 +32,4 @@ def ordering_scores(table: Observations) -> FloatArray:
 
 def places_of(table: Observations) -> IndexArray:
     """The place of every row (n,) of a table in that order."""
-    return inverse_order(order_of(table, np.arange(len(table))))
+    return np.argsort(order_of(table, np.arange(len(table))))

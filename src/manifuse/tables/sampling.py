@@ -7,7 +7,6 @@ import numpy as np
 
 from manifuse.kernels.arrays import BoolArray, IndexArray, drawn_by_place, order_of_rows
 from manifuse.kernels.keys import locate
-from manifuse.kernels.sparse_rows import inverse_order
 from manifuse.tables.drawing_order import ordering_scores
 from manifuse.tables.observations import Observations
 
@@ -53,7 +52,7 @@ def sample_rows(
     seed = int(rng.integers(2**63))
     # By scores, and by ids where these are equal, so that the order of rows does not count.
     places, *others = (
-        inverse_order(order_of_rows(np.arange(len(table)), ordering_scores(table), table.keys))
+        np.argsort(order_of_rows(np.arange(len(table)), ordering_scores(table), table.keys))
         for table in (main, *references)
     )
     found = [locate(main.keys, reference.keys) for reference in references]

@@ -148,9 +148,7 @@ def _of_agreement(evidence: Evidence) -> list[str]:
     unsure = {
         Reason.TOLD: "yes, as `same_target` says",
         Reason.WEAK: "the references do",
-        Reason.UNCLEAR: "not shown",
-        Reason.NOT_SHOWN: "not shown",
-        Reason.WORSE: "not shown",
+        **dict.fromkeys((Reason.UNCLEAR, Reason.NOT_SHOWN, Reason.WORSE), "not shown"),
     }
     said = unsure.get(asked.answer, followed)
     listed = ", ".join(f"{name} {loading:.2f}" for name, loading in loadings)
