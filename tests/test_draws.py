@@ -150,3 +150,28 @@ def test_columns_with_names_in_another_order_draw_the_same_rows():
     assert (
         places_of(named(mixed)) != places_of(remade(table, predictions=scores, features=table.table[:, mixed]))
     ).any()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 9])
+def test_rows_that_occur_twice_are_equal_but_for_rounding_in_every_order(seed):
+    """Scores of yes and no, and two ids of each thing: what is smoothed, and where labels lie, hang on no bit."""
+    noise = np.random.default_rng(seed)
+    half, ids = 40, np.array([f"m{row}" for row in range(80)])
+    truth = noise.standard_normal(half)
+    features = 0.5 * np.outer(truth, noise.standard_normal(4)) + noise.standard_normal((half, 4))
+    decided = 2.0 * (truth + noise.standard_normal(half) > 0)
+    truth, features, decided = np.tile(truth, 2), np.tile(features, (2, 1)), np.tile(decided, 2)
+    labelled = noise.choice(80, 40, replace=False)
+    labels = mf.RankLabels(ids[labelled], truth[labelled] + 0.5 * noise.standard_normal(40))
+
+    def refined(order):
+        main = mf.Observations(decided[order], features[order], ids=ids[order], feature_names=list("abcd"))
+        result = mf.refine(main, [], labels, rng=0)
+        return result, result.predictions[np.argsort(order)]
+
+    expected, scores = refined(np.arange(80))
+    for _ in range(4):
+        found, again = refined(noise.permutation(80))
+        np.testing.assert_allclose(again, scores, atol=1e-6)
+        assert found.evidence.measured.held == expected.evidence.measured.held
+        assert found.gain.value == pytest.approx(expected.gain.value, abs=1e-9)

@@ -198,3 +198,14 @@ def test_a_reference_that_is_ignored_has_no_say():
         assert found.course.standardised[:3] == plain.course.standardised
         changed += 1
     assert changed >= 3
+
+
+@pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
+def test_an_alignment_that_a_permutation_has_too_is_not_beyond_chance_by_a_last_digit():
+    """Three pairs have few permutations, and that which changes nothing is one of them."""
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        ours, theirs = np.array([0.1, 0.2, 0.4])[order], np.array([0.1, 0.21, 0.45])[order]
+        main = mf.Observations(np.append(ours, 0.7), np.arange(4.0)[:, None], ids=range(4), name="main")
+        problem = Problem.of(main, [mf.Observations(theirs, ids=range(3), name="theirs")])
+        ((alignment, chance),) = alignments_and_chance(problem, 0)
+        assert alignment == chance

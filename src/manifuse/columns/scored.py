@@ -16,7 +16,7 @@ from manifuse.evidence.intervals import LARGEST_ERROR, standard_errors
 from manifuse.evidence.one_factor import NOTHING
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, without_rounding
 from manifuse.tables.level import Level
 
 #: From this slope on, a line from own scores to labels is steep. Scores in the units of labels may vary less than
@@ -138,7 +138,7 @@ class HeldOutScores:
         elif isinstance(score, SquaredError):
             scored, values, own = _of_regression(units, own, trials, labels, score)
         else:
-            scored, values = Scoring(units), in_units(units, trials)
+            scored, values = Scoring(units), in_units(units, without_rounding(trials))
         return cls(scored, values, labels, own, score.gain(own, values, labels.folds))
 
 
@@ -211,7 +211,7 @@ def comparable(units: Level, values: FloatArray, score: Score, folds: Folds | No
 
     Probabilities of classes are calibrated. Values of a regression are those of a line over them.
     """
-    found, blocks = in_units(units, values), None if folds is None else folds.blocks
+    found, blocks = in_units(units, without_rounding(values)), None if folds is None else folds.blocks
     if isinstance(score, LogLoss):
         return np.asarray(temperature_of(found, score) * found)
     return Line.of(found, score.truth, blocks).held_out(found) if isinstance(score, SquaredError) else found

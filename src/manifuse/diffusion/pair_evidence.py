@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from manifuse.diffusion.bridges import Bridges
-from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.arrays import FloatArray, IndexArray, without_rounding
 from manifuse.kernels.randomness import Stream, generator
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.problem import Problem
@@ -26,7 +26,7 @@ def fidelities(problem: Problem, bridges: Bridges, folds: Sequence[IndexArray]) 
     found = np.ones(len(problem.references))
     for number, values in bridges.predict_held_out(problem.start, folds).items():
         found[number] = inner(on_sphere(values), on_sphere(problem.references[number].paired))
-    return found
+    return without_rounding(found)
 
 
 def alignments_and_chance(problem: Problem, seed: int) -> Aligned:
@@ -35,7 +35,8 @@ def alignments_and_chance(problem: Problem, seed: int) -> Aligned:
     for reference in problem.references:
         ours, theirs = on_sphere(problem.start[reference.main_rows]), on_sphere(reference.paired)
         found.append((inner(ours, theirs), chance_level(ours, theirs, seed)))
-    return found
+    # Of few pairs, a permutation may have the same alignment.
+    return [(float(aligned), float(chance)) for aligned, chance in without_rounding(np.array(found).reshape(-1, 2))]
 
 
 def chance_level(ours: FloatArray, theirs: FloatArray, seed: int) -> float:

@@ -20,7 +20,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.special import ndtri, stdtrit
 from scipy.stats import mannwhitneyu, rankdata
 
-from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
+from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, without_rounding
 
 #: Folds in a trial, and trials.
 FOLDS, TRIALS = 5, 5
@@ -220,8 +220,10 @@ def are_crowded(rows: IndexArray, between: FloatArray, others: FloatArray) -> bo
     """
     if min(len(np.unique(rows)), len(others)) < BLOCKS:
         return False
+    largest = between.max() or 1.0
+    between, others = without_rounding(between / largest), without_rounding(others / largest)
     apart = np.where(rows[:, None] == rows, np.inf, between).min(axis=1)
-    if np.median(others) <= max(CROWDED * np.median(apart), ROUNDING * between.max()):
+    if np.median(others) <= max(CROWDED * np.median(apart), ROUNDING):
         return False
     # Where features are skewed, medians of labels anywhere differ by more than that.
     return bool(mannwhitneyu(others, apart, alternative="greater").pvalue < BY_CHANCE)

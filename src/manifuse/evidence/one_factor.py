@@ -7,7 +7,7 @@ its correlation with that truth, and two predictors correlate by the product of 
 import numpy as np
 from scipy.stats import rankdata
 
-from manifuse.kernels.arrays import FloatArray
+from manifuse.kernels.arrays import FloatArray, without_rounding
 
 #: Two references are compared at the pairs that they share if these are so many, and such a share of the pairs of the
 #: one that has fewer. Else what is imputed of one at the pairs of the other says more.
@@ -20,8 +20,8 @@ SURE = 2.0
 #: believed.
 USUAL, USUAL_PAIRS, MOST_LOADING = 0.6, 100.0, 0.8
 
-#: Digits after the point of standardised scores that ranks heed, and the share of squares that is but rounding.
-DIGITS, NOTHING = 12, 1e-12
+#: The share of squares that is but rounding.
+NOTHING = 1e-12
 
 #: Bounds on a predictor's common variance, and what ends the search for loadings.
 COMMON, ITERATIONS, SETTLED = (0.01, 0.97), 300, 1e-9
@@ -116,7 +116,7 @@ def _comparable(columns: FloatArray) -> FloatArray:
     if columns.shape[2] > 1:
         return columns
     # Equal log-odds of two classes are equal but for rounding.
-    ranked = rankdata(np.round(columns, DIGITS), axis=0, nan_policy="omit")
+    ranked = rankdata(without_rounding(columns), axis=0, nan_policy="omit")
     return np.asarray(ranked - (np.isfinite(ranked).sum(axis=0) + 1.0) / 2.0)
 
 

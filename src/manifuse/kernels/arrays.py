@@ -12,6 +12,11 @@ BoolArray = NDArray[np.bool_]
 SparseMatrix = sparse.csr_array
 
 
+def without_rounding(values: FloatArray) -> FloatArray:
+    """Values of about 1 to twelve digits after the point, so that those which differ by rounding alone are equal."""
+    return np.asarray(np.round(values, 12))
+
+
 def thinned(count: int, most: int) -> slice:
     """Every k-th of ``count`` things, so that there are at most ``most`` of them."""
     return slice(None, None, -(-count // most))
@@ -61,6 +66,9 @@ def order_of_rows(
     order: IndexArray = np.lexsort(columns.T[::-1])
     same = (columns[order[1:]] == columns[order[:-1]]).all(axis=1)
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    if not len(tied):
+        # Features may be in a file, and are not read then.
+        return order
     among = order[tied]
     beside = np.empty((0, len(among))) if features is None else features[rows[among]].T
     beside = beside if by_name is None else beside[by_name]

@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from manifuse.kernels.arrays import FloatArray, IndexArray, order_of_rows
+from manifuse.kernels.arrays import FloatArray, IndexArray, order_of_rows, without_rounding
 from manifuse.tables.observations import Observations
-
-#: Digits after the point of logarithms that the order heeds; further ones are rounding.
-DIGITS = 12
 
 
 def order_of(table: Observations, rows: IndexArray) -> IndexArray:
@@ -27,7 +24,7 @@ def ordering_scores(table: Observations) -> FloatArray:
     """
     if table.classes is None or len(table.classes) == 2:
         return table.scores
-    return -np.sort(-np.round(table.classes.logarithms(table.scores), DIGITS), axis=1)
+    return -np.sort(-without_rounding(table.classes.logarithms(table.scores)), axis=1)
 
 
 def places_of(table: Observations) -> IndexArray:
