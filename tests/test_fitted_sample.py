@@ -1,6 +1,7 @@
 """Large tables: a sample is fitted, and all other rows are refined as later rows are."""
 
 import pickle
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -34,15 +35,16 @@ def result(case, request):
 
 
 def tables_of(main, *references):
-    """Tables of these ids, whose scores are random and do not depend on the order of the rows.
-
-    Also whether each reference is without features; here none is said to be.
-    """
+    """Tables of these ids, with one feature, and scores that are random and do not depend on the order of the rows."""
     made = [
-        mf.Observations(np.random.default_rng(0).permutation(len(keys))[np.argsort(np.argsort(keys))], ids=keys)
+        mf.Observations(
+            np.random.default_rng(0).permutation(len(keys))[np.argsort(np.argsort(keys))],
+            np.zeros((len(keys), 1)),
+            ids=keys,
+        )
         for keys in (main, *references)
     ]
-    return made[0], made[1:], [False] * len(references)
+    return made[0], made[1:]
 
 
 def test_the_sample_has_all_labelled_rows_and_all_pairs(case):
@@ -137,6 +139,45 @@ def test_scores_of_a_reference_without_features_are_known_at_rows_that_were_not_
     out = tmp_path / "out.parquet"
     mf.refine_files(tmp_path / "main.parquet", tmp_path / "theirs.parquet", method=SAMPLED, rng=0, out=out)
     np.testing.assert_allclose(pl.read_parquet(out)["score"], result.scores, atol=1e-12)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_features_that_stay_in_a_file_change_no_bit_and_no_warning(ending, tmp_path, rng):
+    """A reference that knows few of all rows knows most of those that are fitted; a far score is in none of these."""
+    count, known = 1500, 120
+    truth = rng.standard_normal(count)
+    scores = truth + 1.2 * rng.standard_normal(count)
+    # Many rows have equal scores, so that their features decide in which order they are drawn.
+    scores[::3] = np.round(scores[::3])
+    scores[-3:] = 9999.0
+    columns = {f"x{k}": slope * truth + rng.standard_normal(count) for k, slope in enumerate((1.0, 0.5, 0.0))}
+    main = pl.DataFrame({"id": [f"m{row}" for row in range(count)], "score": scores, **columns})
+    theirs = main[:known].select("id", score=truth[:known] + 0.4 * rng.standard_normal(known))
+    theirs.write_csv(tmp_path / "theirs.csv")
+    main[: known // 2].select("id", label=pl.Series(truth[: known // 2])).write_csv(tmp_path / "known.csv")
+    main.write_csv(tmp_path / "main.csv")
+    (main.write_parquet if ending == "parquet" else main.write_ipc)(tmp_path / f"main.{ending}")
+    found = []
+    for each in ("csv", ending):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mf.ManifuseWarning)
+            result = mf.refine_files(
+                tmp_path / f"main.{each}",
+                tmp_path / "theirs.csv",
+                labels=tmp_path / "known.csv",
+                method=mf.JointDiffusion(fitted_rows=200),
+                rng=0,
+                out=tmp_path / "out.parquet",
+            )
+        facts = result.to_dict()
+        told = [warning.code for warning in result.warnings]
+        found.append((pl.read_parquet(tmp_path / "out.parquet"), told, {k: facts[k] for k in ("gain", "references")}))
+        assert len(result.fitted_model.main) < 500
+    (rows, told, facts), (rows_of_file, told_of_file, facts_of_file) = found
+    assert rows.equals(rows_of_file)
+    assert told == told_of_file
+    assert "far_values" in told
+    assert facts == facts_of_file
 
 
 def test_many_pairs_take_half_of_a_sample_and_each_reference_has_its_share(monkeypatch):

@@ -105,7 +105,7 @@ def test_the_files_give_what_the_library_gives_of_the_same_tables(folder, capsys
     assert not [path for path in Path().iterdir() if path.name.startswith(".")]
 
 
-def test_features_of_rows_that_are_not_fitted_are_read_once_and_window_by_window(folder, capsys, monkeypatch):
+def test_features_that_are_not_fitted_are_refined_window_by_window(folder, capsys, monkeypatch):
     reads = []
     take = column_file.ColumnFile.take_matrix
 
@@ -117,7 +117,10 @@ def test_features_of_rows_that_are_not_fitted_are_read_once_and_window_by_window
     done, said = run(capsys, monkeypatch, *REFINE, "--out", "out.parquet")
     assert done == 0, said.err
     # The first rows of both tables are looked at twice: for row numbers, and with the scores.
-    assert reads == [(500, None)] * 4 + [(600, 300), (600, 300), *[(WINDOW, None)] * 4]
+    names = [(500, None)] * 4
+    # Some rows of both are searched for values far from the rest, and those with labels for features that say these.
+    searched = [(600, 600), (600, 600), (600, 60)]
+    assert reads == [*names, *searched, (600, 300), (600, 300), *[(WINDOW, None)] * 4]
 
 
 @pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")

@@ -11,7 +11,7 @@ from manifuse.tables.far_values import (
     _far_from_rest,
     _with_a_far_value,
     warn_of_far,
-    warn_of_far_features,
+    warn_of_features,
 )
 
 
@@ -53,12 +53,12 @@ def test_features_with_a_number_for_missing_values_are_named(rng, names):
     features[:, 2] = np.where(np.arange(12_000) % 300, features[:, 0] > 2.0, 8000.0)  # counts, most of them 0
     scores, ids = rng.standard_normal(12_000), range(12_000)
     table = mf.Observations(scores, features, ids=ids, feature_names=names, name="ours")
-    warn_of_far_features(table)
+    warn_of_features(table)
     features[::600, 1] = -8000.0
     table = mf.Observations(scores, features, ids=ids, feature_names=names, name="ours")
     column = "'b'" if names else "1"
     with pytest.warns(mf.ManifuseWarning, match=f"A few values in column {column} of the features of ours are far"):
-        warn_of_far_features(table)
+        warn_of_features(table)
 
 
 @pytest.mark.parametrize("rows", [3, 7, 100, 399])
@@ -84,7 +84,7 @@ def test_a_number_for_missing_values_is_named_however_many_there_are(rng, number
     table = mf.Observations(rng.standard_normal(200), features, ids=range(200), name="ours")
     said = f"column 1 of the features of ours are {number:.0f}, far from"
     with pytest.warns(mf.ManifuseWarning, match=said) as all_said:
-        warn_of_far_features(table)
+        warn_of_features(table)
     assert len(all_said) == 1
 
 

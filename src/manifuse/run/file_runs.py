@@ -1,6 +1,5 @@
 """File runs: refine tables in files, which may be larger than memory, and write the refined table."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,23 +11,18 @@ from numpy.typing import NDArray
 from manifuse.backends.backend import Backend
 from manifuse.columns.refined_scores import refined_columns
 from manifuse.errors import demand, hear_warnings
-from manifuse.evidence.labelled import score_of
 from manifuse.files import Writer, path_of
-from manifuse.kernels.randomness import Stream, generator
 from manifuse.run.apply_part import apply_here, observed_as_fitted
 from manifuse.run.method import JointDiffusion, checked_method
 from manifuse.run.provenance import Provenance
 from manifuse.run.refine import refine, seed_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.column_names import ColumnNames
-from manifuse.tables.feature_source import FileFeatures
 from manifuse.tables.later_table import WINDOW
 from manifuse.tables.observations import Observations
 from manifuse.tables.output import TableWriter, check_output
-from manifuse.tables.pairing import demand_different
 from manifuse.tables.paths import check_paths
 from manifuse.tables.problem_files import Files, Tables
-from manifuse.tables.sampling import sample_rows
 from manifuse.tables.table import Table
 
 
@@ -43,7 +37,7 @@ class RefinedFiles:
     table : Table
         The main table, whose features may be in files.
     references : list of Observations
-        As they were fitted.
+        Their features may be in files, too.
     """
 
     result: Refinement
@@ -79,29 +73,6 @@ class RefinedFiles:
             yield refined_columns(part, result.refine_later(part, compared=True))
 
 
-def rows_of_files(tables: Tables, method: JointDiffusion, seed: int) -> list[NDArray[Any]] | None:
-    """Rows of every table that are fitted if features are in files; None for all.
-
-    They are those that `refine` chooses by itself of whole tables.
-    """
-    most, files = method.fitted_rows, tables.files
-    all_tables = [tables.main, *tables.references]
-    in_files = [table for table in all_tables if isinstance(table.source, FileFeatures)]
-    if most is None or files.drop_invalid or not any(len(table) > most for table in in_files):
-        return None
-    main, *others = (
-        replace(table, source=None, feature_names=None).observed(drop=False, scale=scale)
-        for table, scale in zip(all_tables, tables.scales, strict=True)
-    )
-    demand_different(main, others)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # `refine` will say the same.
-        labelled = None if tables.labels is None else score_of(tables.labels, main, regression=False).rows
-    bare = [table.source is None for table in tables.references]
-    rows, chosen = sample_rows(main, others, bare, most, generator(seed, Stream.FITTED), labelled)
-    return [rows, *chosen]
-
-
 def run_files(
     files: Files,
     method: JointDiffusion,
@@ -122,14 +93,9 @@ def run_files(
 
 def _refine_tables(tables: Tables, method: JointDiffusion, seed: int, backend: Backend | None) -> RefinedFiles:
     """Refine tables that were read, but for features that are still in files."""
-    fitted = rows_of_files(tables, method, seed)
-    main, references = tables.observed(fitted)
-    # Of a sample that was read, all rows are fitted.
-    whole = method if fitted is None else replace(method, fitted_rows=None)
-    result = refine(main, references, tables.labels, whole, seed, backend=backend)
-    course = replace(result.course, is_of_sample=fitted is not None or result.course.is_of_sample)
-    result = replace(result, course=course, method=method, provenance=Provenance.of_files(tables))
-    return RefinedFiles(result, tables.main, references)
+    main, references = tables.observed(method.fitted_rows)
+    result = refine(main, references, tables.labels, method, seed, backend=backend)
+    return RefinedFiles(replace(result, provenance=Provenance.of_files(tables)), tables.main, references)
 
 
 def refine_files(

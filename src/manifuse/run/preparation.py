@@ -49,7 +49,9 @@ def prepare(
         If the neighbour search needs a library that is not installed.
     """
     setup = Setup(problem, method.diffusion, seed, backend, needs_own_graph(problem, score))
-    demand_memory(setup, lessons=_lessons(problem, score), whole=whole)
+    # Other rows of a table in a file are refined window by window.
+    refined = None if whole is None or whole.main.is_unread else whole
+    demand_memory(setup, lessons=_lessons(problem, score), whole=refined)
     return RunInputs(
         problem=problem,
         tuned=choose_bridges(setup),

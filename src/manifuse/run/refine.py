@@ -167,7 +167,8 @@ def _refine_observations(
     whole = None if fitted is problem else problem
     # A regression compares main scores with labels in their units.
     fitted = fitted.straightened(with_main=not method.is_regression)
-    main = fitted.main if whole is None else straightened_by(main, fitted.main.straightening)
+    # Of a table in a file, the other rows are refined where it is written.
+    main = fitted.main if whole is None or main.is_unread else straightened_by(main, fitted.main.straightening)
     groups = None if labels is None or measure is None else groups_of(labels, fitted.main, measure)
     with libraries_in_one_thread():
         given = prepare(fitted, method, measure, seed, backend, groups, whole)

@@ -78,21 +78,31 @@ def warn_of_thousands(what: str, values: FloatArray) -> None:
         warn("thousands", f"Of the {what}, {THOUSANDS.format('some')}")
 
 
-def warn_of_thousands_in_features(table: Observations) -> None:
-    """Warn if features seem to have dots between thousands. Of a large table, some rows are looked at."""
+def warn_of_features(table: Observations) -> None:
+    """Warn of features with such values, or with dots between thousands. Of a large table, some rows are looked at."""
     if table.table is None:
         return
-    cut = np.flatnonzero(_are_thousands(table.table[thinned(len(table), LOOKED_AT)]))
+    rows = table.table[thinned(len(table), LOOKED_AT)]
+    _warn_of_thousands(table, rows)
+    _warn_of_far(table, rows)
+
+
+def warn_of_thousands_in_features(table: Observations) -> None:
+    """Warn if features seem to have dots between thousands. Of a large table, some rows are looked at."""
+    if table.table is not None:
+        _warn_of_thousands(table, table.table[thinned(len(table), LOOKED_AT)])
+
+
+def _warn_of_thousands(table: Observations, rows: FloatArray) -> None:
+    """Warn if features seem to have dots between thousands in some rows (q, d) of their table."""
+    cut = np.flatnonzero(_are_thousands(rows))
     if len(cut):
         where = f"{columns_said(table.feature_names, cut.tolist())} of {table.name}"
         warn("thousands", f"In {where}, {THOUSANDS.format('some values')}")
 
 
-def warn_of_far_features(table: Observations) -> None:
-    """Warn if features have such values. Of a large table, some rows are looked at."""
-    if table.table is None:
-        return
-    rows = table.table[thinned(len(table), LOOKED_AT)]
+def _warn_of_far(table: Observations, rows: FloatArray) -> None:
+    """Warn if a few values of features are far from the rest, or missing, in some rows (q, d) of their table."""
     missing = _number_for_missing(rows)
     written = np.flatnonzero(np.isfinite(missing))
     if len(written):

@@ -248,6 +248,11 @@ class Observations(Saveable):
         made.table = self.table if self.table is None or isinstance(self.table, np.memmap) else self.table.copy()
         return made
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether the features are in a file, and are read of the rows that are taken."""
+        return not (self.table is None or isinstance(self.table, np.ndarray))
+
     def take(self, rows: IndexArray) -> "Observations":
         """Return a table of some of the rows."""
         taken = copy(self)

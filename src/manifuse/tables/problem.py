@@ -12,7 +12,7 @@ from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import centred_norm, is_constant, on_sphere, standardise_prediction
 from manifuse.tables.exchanged import exchanged, least_of, warn_of_exchanged
-from manifuse.tables.far_values import warn_of_far, warn_of_far_features, warn_of_thousands_in_features
+from manifuse.tables.far_values import warn_of_far, warn_of_features
 from manifuse.tables.level import Level
 from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
@@ -179,8 +179,7 @@ class Problem:
             warn_of_far(f"scores of {main.name}", main.scores, main.keys)
         paired = tuple(Reference.of(main, table) for table in references)
         for table in (main, *references):
-            warn_of_thousands_in_features(table)
-            warn_of_far_features(table)
+            warn_of_features(table)
         return cls(main, paired, on_sphere(main.scores))
 
     @cached_property
@@ -221,8 +220,7 @@ class Problem:
         """Return the problem of a sample of every table, by default of `SAMPLED` rows; see `sample_rows`."""
         size = SAMPLED if size is None else size
         tables = [reference.table for reference in self.references]
-        bare = [table.table is None for table in tables]
-        rows, chosen = sample_rows(self.main, tables, bare, size, rng, labelled)
+        rows, chosen = sample_rows(self.main, tables, size, rng, labelled)
         main = self.main.take(rows)
         references = tuple(each.part(main, there) for each, there in zip(self.references, chosen, strict=True))
         return Problem(main, references, on_sphere(self.start[rows]))

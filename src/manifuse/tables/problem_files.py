@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import identity
 from manifuse.tables.class_columns import demand_classes
 from manifuse.tables.column_names import ColumnNames, demand_there, demand_used
+from manifuse.tables.feature_source import FileFeatures
 from manifuse.tables.formats import open_columns
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_label
@@ -122,13 +120,10 @@ class Tables:
         scale = self.files.scale
         return [scale, *(scale if each.classes and self.main.classes else None for each in self.references)]
 
-    def observed(self, rows: Sequence[NDArray[Any]] | None = None) -> tuple[Observations, list[Observations]]:
-        """Check the tables, or the ``rows`` of the main table and of every reference that are fitted."""
-        tables: Iterable[Table] = (self.main, *self.references)
-        if rows is not None:
-            tables = (table.part(here) for table, here in zip(tables, rows, strict=True))
-        drop = self.files.drop_invalid
-        main, *others = (
-            each.observed(drop=drop, scale=scale) for each, scale in zip(tables, self.scales, strict=True)
-        )
-        return main, others
+    def observed(self, most: int | None = None) -> tuple[Observations, list[Observations]]:
+        """Check the tables. Features of more rows than ``most`` stay in files that allow it."""
+        drop, made = self.files.drop_invalid, []
+        for table, scale in zip((self.main, *self.references), self.scales, strict=True):
+            unread = isinstance(table.source, FileFeatures) and most is not None and len(table) > most and not drop
+            made.append(table.observed(drop=drop, scale=scale, unread=unread))
+        return made[0], made[1:]

@@ -17,7 +17,6 @@ WHOLE_PAIRS = 2000
 def sample_rows(
     main: Observations,
     references: Sequence[Observations],
-    bare: Sequence[bool],
     size: int,
     rng: np.random.Generator,
     labelled: IndexArray | None = None,
@@ -35,8 +34,6 @@ def sample_rows(
     main : Observations
         Only scores and ids are read, because features may still be in files.
     references : sequence of Observations
-    bare : sequence of bool
-        Whether each reference came without features.
     size : int
     rng : numpy.random.Generator
     labelled : (l,) array of int, optional
@@ -70,8 +67,8 @@ def sample_rows(
         rows = np.union1d(rows, more)
     rows = _fill_up(places, rows, size, seed)
     chosen: list[IndexArray] = []
-    for theirs, is_bare, (partners, known) in zip(others, bare, found, strict=True):
-        whole = is_bare or known.all()
+    for reference, theirs, (partners, known) in zip(references, others, found, strict=True):
+        whole = reference.table is None or known.all()
         chosen.append(np.arange(len(theirs)) if whole else _fill_up(theirs, partners[rows][known[rows]], size, seed))
     return rows, chosen
 

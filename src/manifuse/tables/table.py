@@ -68,23 +68,27 @@ class Table:
         """All features, shape (n, d); None if there are none."""
         return self.source[:] if isinstance(self.source, FileFeatures) else self.source
 
-    def observed(self, *, drop: bool, scale: Any = None) -> Observations:
+    def observed(self, *, drop: bool, scale: Any = None, unread: bool = False) -> Observations:
         """Check it; rows with values that are not finite are dropped or refused. `Observations` checks ``scale``.
 
-        Messages count rows as the file does.
+        If features stay ``unread``, those of some rows are read and checked when these rows are taken. Messages count
+        rows as the file does.
         """
         with rows_as(self.counting):
             made = Observations(
                 self.scores,
-                self.features,
+                None if unread else self.features,
                 ids=self.ids,
                 name=self.name,
-                feature_names=self.feature_names,
+                feature_names=None if unread else self.feature_names,
                 scale=scale,
                 classes=self.class_names,
                 invalid="drop" if drop else "refuse",
             )
         made.called = self.called
+        if unread:
+            # They are used as an array is, but for arithmetic.
+            made.table, made.feature_names = UnreadFeatures(self, scale), self.feature_names  # type: ignore[assignment]
         return made
 
     def without_invalid(self) -> Table:
@@ -95,3 +99,29 @@ class Table:
         kept = finite_rows(np.asarray(self.scores, dtype=np.float64), features)
         # Features in a file are not read again.
         return replace(self, source=features).part(kept)
+
+
+@dataclass(frozen=True, eq=False)
+class UnreadFeatures:
+    """Features of a table that stay in its file until rows are taken; then they are checked.
+
+    Attributes
+    ----------
+    table : Table
+    scale : str or None
+        Of its scores.
+    """
+
+    table: Table
+    scale: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        assert self.table.source is not None, "there are features"
+        return self.table.source.shape[0], self.table.source.shape[1]
+
+    def __getitem__(self, rows: NDArray[Any] | slice) -> NDArray[Any] | None:
+        """Read the features of some rows, (q, d)."""
+        part = self.table.part(np.arange(len(self.table))[rows])
+        return part.observed(drop=False, scale=self.scale).table
