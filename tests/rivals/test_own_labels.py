@@ -83,3 +83,12 @@ def test_without_features_there_is_nothing_to_learn_from(case):
     rows, _ = labelled(case)
     with pytest.raises(mf.InputError, match="without features"):
         own_labels(remade(case.main, features=None), rows, case.truth[rows], np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("exponent", [-1000, 500])
+def test_the_unit_of_features_changes_no_bit(exponent):
+    case = draw(1)
+    labels = case.labels()
+    scaled = remade(case.main, features=np.ldexp(case.main.table, exponent))
+    expected, found = (mf.rivals.learn_from_labels(each, labels=labels, rng=0) for each in (case.main, scaled))
+    np.testing.assert_array_equal(found, expected)

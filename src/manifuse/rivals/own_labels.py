@@ -60,6 +60,8 @@ def own_labels(
     level, spread = (float(np.mean(labels)), float(np.std(labels))) if regression else (0.0, 1.0)
     scores = standardise(np.column_stack([main.scores, self_smoothing(main, score.order(), rng)[0]]))
     features = np.asarray(main.table, dtype=np.float64)
+    # By a power of two, so that no square leaves the range of numbers, and no digit changes.
+    features = np.ldexp(features, -np.frexp(np.abs(features).max())[1])
     # In units in which the mean squared distance of two rows is 1.
     tables = {
         flag: table / np.sqrt(2.0 * table.var(axis=0).sum())
