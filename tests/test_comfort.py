@@ -110,14 +110,16 @@ def test_what_is_clear_is_not_called_chance(taught, value, chance):
     assert ("could be chance" in said.sentence) is chance
 
 
-@pytest.mark.parametrize("left, share", [(1.0, None), (0.997, None), (0.42, "42%")])
-def test_references_are_said_to_count_less_where_they_do(taught, left, share):
+@pytest.mark.parametrize(
+    "weight, said", [(1.0, None), (0.997, None), (0.42, "42% of what"), (3.14, "3.1 times what"), (1.0049, None)]
+)
+def test_references_are_said_to_count_less_or_more_where_they_do(taught, weight, said):
     measured = replace(taught.evidence.measured, at_pairs=Gain(-0.01, 0.02, 60, "accuracy"))
-    agreement = replace(taught.evidence.agreement, kept_share=left)
+    agreement = replace(taught.evidence.agreement, weight=weight)
     evidence = replace(taught.evidence, measured=measured, agreement=agreement)
-    (said,) = (each for each in findings_of(evidence, taught.refined) if each.code == "pairs")
-    assert ("so the references count" in said.sentence) is (share is not None)
-    assert share is None or f"count {share} of what" in said.sentence
+    (found,) = (each for each in findings_of(evidence, taught.refined) if each.code == "pairs")
+    assert ("the references count" in found.sentence) is (said is not None)
+    assert said is None or f"count {said} they would" in found.sentence
 
 
 def test_where_nothing_was_changed_no_new_scores_are_spoken_of(case):

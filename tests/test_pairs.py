@@ -97,7 +97,7 @@ def test_labels_at_pairs_that_show_a_loss_keep_them(seed):
     result = mf.refine(ours, references, labels, rng=0)
     at_pairs = result.evidence.measured.at_pairs
     assert at_pairs.value < -at_pairs.standard_error
-    assert "so the references count 0% of what they would" in " ".join(result.summary().split())
+    assert "By these labels, the references count 0% of what they would" in " ".join(result.summary().split())
     assert (result.reason, result.accepted) == (Reason.NO_GAIN, False)
     np.testing.assert_array_equal(result.scores, ours.scores)
 

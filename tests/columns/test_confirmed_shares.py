@@ -9,16 +9,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import manifuse as mf
-from manifuse.columns.confirmed_shares import kept_share_of_references, left_at_pairs, measured_share
+from manifuse.columns.confirmed_shares import left_at_pairs, measured_share, weight_of_references
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.sphere import standardise
 from manifuse.tables.classes import Classes
-from manifuse.tables.level import Level
-
-UNITS = Level(np.zeros(()), 1.0)
 
 
 def known_rows(own, reference, pairs):
@@ -45,52 +42,57 @@ def test_a_measured_share_is_that_which_makes_the_truth_most_probable(evenness, 
     assert found == pytest.approx(expected)
 
 
-def test_a_reference_of_noise_is_left_out_and_a_good_one_keeps_its_pull(rng):
+def test_references_count_as_much_as_makes_the_labels_most_probable(rng):
+    """Scores of the truth with independent errors count by the inverses of the variances of these."""
+    truth, noise = rng.standard_normal(5000), rng.standard_normal((2, 5000))
+    for errors in ((0.5, 1.0), (1.0, 0.5), (2.0, 1.0)):
+        own, said = (standardise(truth + error * each) for error, each in zip(errors, noise, strict=True))
+        deviations = [np.hypot(1.0, error) for error in errors]
+        expected = (deviations[1] / errors[1] ** 2) / (deviations[0] / errors[0] ** 2)
+        rows, pulls = known_rows(own, said, 5000), np.array([0.5])
+        for score in (SquaredError(np.arange(5000), 7.0 + 100.0 * truth), GradedRanking(np.arange(5000), truth)):
+            assert 0.5 * weight_of_references(rows, pulls, score) == pytest.approx(expected, rel=0.15)
+
+
+def test_a_reference_of_noise_is_left_out_and_a_perfect_one_counts_most(rng):
     truth, noise = rng.standard_normal(300), rng.standard_normal((2, 300))
     own, pulls = standardise(truth + 0.5 * noise[0]), np.array([0.5])
-    scores = [GradedRanking(np.arange(300), truth), SquaredError(np.arange(300), 7.0 + 100.0 * truth)]
-    for score in scores:
-        assert (
-            kept_share_of_references(known_rows(own, standardise(truth + noise[1]), 300), pulls, score, UNITS) == 1.0
-        )
-        bad = known_rows(own, noise[1], 300)
-        assert kept_share_of_references(bad, pulls, score, UNITS) < 0.1
+    for score in (GradedRanking(np.arange(300), truth), SquaredError(np.arange(300), 7.0 + 100.0 * truth)):
+        assert weight_of_references(known_rows(own, noise[1], 300), pulls, score) < 0.2
+        assert weight_of_references(known_rows(own, truth, 300), pulls, score) == pytest.approx(20.0 / 0.5)
         # Only labels of rows that it knows count, and two of them say little.
-        assert kept_share_of_references(known_rows(own, noise[1], 2), pulls, score, UNITS) > 0.9
-        assert kept_share_of_references(known_rows(own, noise[1], 0), pulls, score, UNITS) == 1.0
-    assert kept_share_of_references(bad, np.zeros(1), scores[0], UNITS) == 1.0
+        assert weight_of_references(known_rows(own, noise[1], 2), pulls, score) > 0.9
+        assert weight_of_references(known_rows(own, noise[1], 0), pulls, score) == 1.0
+        assert weight_of_references(known_rows(own, noise[1], 300), np.zeros(1), score) == 1.0
 
 
 def test_five_labels_that_differ_from_all_others_say_little_of_a_reference(rng):
     """It is wrong about these, and half of all labels would say so."""
     noise = rng.standard_normal((2, 300))
-    for count, least, most in ((5, 0.98, 1.0), (150, 0.0, 0.1)):
+    for count, least, most in ((5, 0.9, 1.0), (150, 0.0, 0.1)):
         events = (np.arange(300) < count).astype(float)
         rows = known_rows(standardise(noise[0] + 2.0 * events), standardise(noise[1] - 3.0 * events), 300)
-        left = kept_share_of_references(rows, np.array([0.5]), GradedRanking(np.arange(300), events), UNITS)
-        assert least <= left <= most
+        assert least <= weight_of_references(rows, np.array([0.5]), GradedRanking(np.arange(300), events)) <= most
 
 
 def test_a_reference_of_noise_is_left_out_for_classes_too(rng):
-    """Also if own probabilities are far too certain, or not certain enough: both are calibrated first."""
+    """Also if own probabilities are far too certain, or not certain enough: only the share counts."""
     truth = rng.standard_normal((300, 2))
     classes = Classes(("a", "b", "c"))
     places = np.array([rng.choice(3, p=each) for each in classes.probabilities(2.0 * truth)])
     noise, score = rng.standard_normal((2, 300, 2)), LogLoss(np.arange(300), places, classes)
     own, pulls = truth + 0.5 * noise[0], np.array([0.5])
-    for certainty in (0.3, 1.0, 5.0):
-        units = Level(np.zeros(2), certainty)
-        assert kept_share_of_references(known_rows(own, noise[1], 300), pulls, score, units) < 0.5
-        assert kept_share_of_references(known_rows(own, truth, 300), pulls, score, units) == 1.0
+    assert weight_of_references(known_rows(own, noise[1], 300), pulls, score) < 0.5
+    assert weight_of_references(known_rows(own, truth, 300), pulls, score) > 2.0
 
 
 def test_labels_that_say_nothing_of_single_rows_leave_references_as_they_are(rng):
     rows = known_rows(*rng.standard_normal((2, 40)), 40)
     for score in (None, PairedRanking.of(np.arange(20), np.arange(20, 40))):
-        assert kept_share_of_references(rows, np.ones(1), score, UNITS) == 1.0
+        assert weight_of_references(rows, np.ones(1), score) == 1.0
     # Labels that are all alike measure nothing.
     for same in (GradedRanking(np.arange(40), np.ones(40)), SquaredError(np.arange(40), np.ones(40))):
-        assert kept_share_of_references(rows, np.ones(1), same, UNITS) == 1.0
+        assert weight_of_references(rows, np.ones(1), same) == 1.0
 
 
 def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_left(rng):

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from manifuse.columns.scored import comparable
 from manifuse.columns.view import View
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray
-from manifuse.tables.level import Level
 
-#: How far a share may be from what it usually is, as a standard deviation.
+#: How far a share, or an angle, may be from what it usually is, as a standard deviation.
 SHARE_DEVIATION = 0.3
+
+#: References count so many times as much as own scores at most, however good labels show them to be.
+MOST = 20.0
 
 
 def measured_share(
@@ -29,48 +30,69 @@ def measured_share(
         See `Score.evenness`. If nearly all labels are equal, the few others carry the noise, and least squares, which
         takes it to be everywhere alike, is too sure.
     """
-    trials, count, columns = truth.shape
-    design = np.column_stack([was.ravel(), changed.ravel()])
-    freedom = (count - means) * columns - design.shape[1]
-    if freedom < 2:
+    found = _slopes(was, changed, truth, means=means, evenness=evenness)
+    if found is None or found[0][0] <= 0:
         return prior
-    inverse = np.linalg.pinv(design.T @ design / trials)
-    slopes = inverse @ design.T @ truth.ravel() / trials
-    if slopes[0] <= 0:
-        return prior
-    noise = float(np.sum((truth.ravel() - design @ slopes) ** 2)) / trials / freedom
+    slopes, errors = found
     measured = slopes[1] / slopes[0]
     gradient = np.array([-measured, 1.0]) / slopes[0]
-    variance = noise * float(gradient @ inverse @ gradient) / evenness**2
-    trusted = SHARE_DEVIATION**2 / (SHARE_DEVIATION**2 + variance)
-    return float(np.clip(prior + trusted * (measured - prior), 0.0, 1.0))
+    return float(np.clip(_between(prior, measured, float(gradient @ errors @ gradient)), 0.0, 1.0))
 
 
-def kept_share_of_references(rows: View, pulls: FloatArray, score: Score | None, units: Level) -> float:
-    """How much of their pulls (m,) references keep, in [0, 1], by labels of rows that they know themselves.
+def _slopes(
+    one: FloatArray, other: FloatArray, truth: FloatArray, *, means: int, evenness: float
+) -> tuple[FloatArray, FloatArray] | None:
+    """Slopes (2,) of the truth on two predictions, and the covariance of their errors.
 
-    All, unless labels show a loss there, certain or not. Then it is the `measured_share` of what references change of
-    own scores. Ordered pairs do not say it.
+    None of too few observations, or if all are equal. Parameters as of `measured_share`.
+    """
+    trials, count, columns = truth.shape
+    design = np.column_stack([one.ravel(), other.ravel()])
+    freedom = (count - means) * columns - design.shape[1]
+    if freedom < 2 or evenness == 0:
+        return None
+    inverse = np.linalg.pinv(design.T @ design / trials)
+    slopes = inverse @ design.T @ truth.ravel() / trials
+    noise = float(np.sum((truth.ravel() - design @ slopes) ** 2)) / trials / freedom
+    return slopes, noise / evenness**2 * inverse
+
+
+def _between(usual: float, measured: float, variance: float) -> float:
+    """The best guess of a share or an angle, by what it usually is and by a measurement of this variance."""
+    return usual + SHARE_DEVIATION**2 / (SHARE_DEVIATION**2 + variance) * (measured - usual)
+
+
+def weight_of_references(rows: View, pulls: FloatArray, score: Score | None) -> float:
+    """How many times as much as without labels references count, by labels of rows that they know themselves.
+
+    Least squares of the truth on own scores and on what the references say together gives two slopes, and so an angle
+    between the two. What this angle is without labels counts as one more measurement. Without such labels it stays,
+    and so it does with ordered pairs.
 
     Parameters
     ----------
     rows : View
         The fitted rows.
-    pulls, score, units
-        As of `Agreement`, `RunInputs` and `Scoring`.
+    pulls : (m,) array
+        How much each reference counts without labels, where own scores count 1.
+    score : Score or None
+        What the labels measure.
     """
-    if score is None or score.contrasts() is not None:
+    total = float(pulls.sum())
+    if score is None or score.contrasts() is not None or total == 0:
         return 1.0
     there = score.only(np.flatnonzero(rows["known itself"][score.rows]))
     if there is None:
         return 1.0
-    own, references = rows["own"][there.rows], rows["references"][there.rows]
-    changed = np.einsum("qmc,m->qc", references, pulls)
-    before, after = (comparable(units, each[None], there) for each in (own, own + changed))
-    if there.gain(before, after).value >= 0:
+    own, said = rows["own"][there.rows], np.einsum("qmc,m->qc", rows["references"][there.rows], pulls) / total
+    centred = ((each - each.mean(axis=0))[None] for each in (own, said, there.observations()))
+    found = _slopes(*centred, means=1, evenness=there.evenness)
+    if found is None or (found[0] <= 0).all():
         return 1.0
-    centred = ((each - each.mean(axis=0))[None] for each in (own, changed, there.observations()))
-    return measured_share(*centred, means=1, prior=1.0, evenness=there.evenness)
+    (of_own, of_said), errors = found
+    gradient = np.array([-of_said, of_own]) / (of_own**2 + of_said**2)
+    angle = _between(np.arctan(total), np.arctan2(of_said, of_own), float(gradient @ errors @ gradient))
+    return float(np.tan(np.clip(angle, 0.0, np.arctan(MOST)))) / total
 
 
 def left_at_pairs(

@@ -6,7 +6,7 @@ import numpy as np
 
 from manifuse.columns.all_columns import Columns, RunInputs, RunOutputs
 from manifuse.columns.column import FittedViews
-from manifuse.columns.confirmed_shares import kept_share_of_references
+from manifuse.columns.confirmed_shares import weight_of_references
 from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
@@ -97,7 +97,7 @@ def smooth_own(given: RunInputs, known: FittedViews) -> tuple[Smoothed | None, F
 
 
 def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
-    """Ask the references that take part; labels of rows that they know may say that they count less."""
+    """Ask the references that take part; labels of rows that they know may say that they count more, or less."""
     paired = np.where(known.fitted.known[..., None] > 0, known.fitted["references"], np.nan)
     own, imputed = known.held_out["own"], known.held_out["references"]
     # Labels of other rows do not show whether the references do harm.
@@ -106,8 +106,7 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
         harm_shown = 1.0 - missed_share(known.fitted, given.score.rows)
     sure = sureness(own, given.problem.main.classes)
     agreement = ask(own, paired, imputed, same_target=given.same_target, harm_shown=harm_shown, sureness=sure)
-    kept = kept_share_of_references(known.fitted, agreement.pulls_without_labels, given.score, given.problem.units)
-    return replace(agreement, kept_share=kept)
+    return replace(agreement, weight=weight_of_references(known.fitted, agreement.pulls_without_labels, given.score))
 
 
 def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreement, expected: Expected) -> bool:

@@ -58,8 +58,8 @@ class Agreement:
         correlation, mean over references; None with fewer than two.
     worths : tuple of Gain or None
         What is lost of that gain without each reference; None with fewer than three.
-    kept_share : float
-        Share of these pulls that the references keep, in [0, 1]; below 1 where labels show that they do harm.
+    weight : float
+        How many times as much they count in the end, by labels of rows that they know; 1 without such labels.
     """
 
     answer: Reason
@@ -68,12 +68,12 @@ class Agreement:
     loadings: FloatArray
     gain: Gain | None
     worths: tuple[Gain | None, ...]
-    kept_share: float = 1.0
+    weight: float = 1.0
 
     @property
     def pulls(self) -> FloatArray:
         """How much the standardised scores of each reference count in the end (m,)."""
-        return self.kept_share * self.pulls_without_labels
+        return self.weight * self.pulls_without_labels
 
     @property
     def is_followed(self) -> bool:
@@ -82,10 +82,9 @@ class Agreement:
 
     def summary(self) -> dict[str, Any]:
         """What was answered, as plain values; None where nothing could be measured."""
-        gain = (None, None) if self.gain is None else (self.gain.value, self.gain.standard_error)
-        numbers = dict(zip(("gain", "standard_error", "kept_share"), (*gain, self.kept_share), strict=True))
+        gain, error = (None, None) if self.gain is None else (self.gain.value, self.gain.standard_error)
         lists = {name: getattr(self, name).tolist() for name in ("pulls", "loadings")}
-        return {"answer": self.answer.name, **numbers, **lists}
+        return {"answer": self.answer.name, "gain": gain, "standard_error": error, "weight": self.weight, **lists}
 
 
 def ask(

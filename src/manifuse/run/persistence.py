@@ -16,8 +16,8 @@ from manifuse.records import flatten, unflatten
 from manifuse.run.refinement import Refinement
 from manifuse.tables.archives import read_archive
 
-#: The number of the layout; raised when older versions could no longer read what is written.
-FORMAT = 35
+#: The number of the layout; raised when older files can no longer be read.
+FORMAT = 36
 
 
 def save(result: Refinement, path: Path | str) -> None:

@@ -80,9 +80,14 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
     yield from _of_limits(evidence, measured)
     yield from _of_calibration(evidence.name, measured)
     if measured.at_pairs is not None:
-        yield _of_pairs(measured.at_pairs, evidence.agreement.kept_share)
+        yield _of_pairs(measured.at_pairs, evidence.agreement.weight)
     if evidence.verdict.reason is Reason.UNGUARDED:
         yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
+
+
+def as_judged(measured: Measurement) -> str:
+    """Say it if labelled rows were judged as if no reference knew them, though references know some of them."""
+    return ", judged as if no reference knew them" if measured.at_pairs is not None and measured.as_if_unknown else ""
 
 
 def _rows_of(measured: Measurement) -> str:
@@ -180,9 +185,8 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
         who, they, verbs = "The refined scores", "they are", ("gain", "lose")
     how = f"so {they} behind it" if ahead.is_clear_loss else "which could be chance"
     how = f"so {they} ahead of it" if ahead.is_clear else how
-    where = ", judged as if no reference knew them" if measured.at_pairs is not None and measured.as_if_unknown else ""
     rows = f"all {many(gain.rows, 'labelled row')}" if measured.drawn_from is None else "the rows that were drawn"
-    said = f"On {rows}{where}, imputing the references and averaging all scores"
+    said = f"On {rows}{as_judged(measured)}, imputing the references and averaging all scores"
     said = f"{said} {_gained(gain)}"
     advice = "; measure both with `compare`" if ahead.is_clear_loss else ""
     against = "beyond" if ahead.value >= 0 else "against"
@@ -190,12 +194,13 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
     yield Finding("averaging", taken and ahead.is_clear, said)
 
 
-def _of_pairs(gain: Gain, kept: float) -> Finding:
-    """What the references are worth at rows that they know themselves, and how much labels leave of their weights."""
+def _of_pairs(gain: Gain, weight: float) -> Finding:
+    """What the references are worth at rows that they know themselves, and how much labels there make them count."""
     said = f"On the {many(gain.rows, 'labelled row')} that are common rows, following the references {_gained(gain)}"
     said += "." if gain.is_certain or gain.is_clear_loss else ", which could be chance."
-    if f"{kept:.0%}" != "100%":
-        said += f" They may do harm there, so the references count {kept:.0%} of what they would without labels there."
+    if f"{weight:.0%}" != "100%":
+        times = f"{weight:.0%} of what" if weight < 1 else f"{figures(weight, 2)} times what"
+        said += f" By these labels, the references count {times} they would without them."
     return Finding("pairs", gain.is_certain, said)
 
 

@@ -11,7 +11,7 @@ from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import Standing
 from manifuse.grid import WIDTH, as_text, many
 from manifuse.words.finding import Finding, named
-from manifuse.words.label_findings import change_of, too_few
+from manifuse.words.label_findings import as_judged, change_of, too_few
 from manifuse.words.reasons import REASONS
 
 #: Wraps a line, but not within an option such as --same-target.
@@ -108,7 +108,7 @@ def verdict_of(evidence: Evidence) -> str:
         agree = "" if is_unmeasured(evidence) else f"; {which} references agree with them and with each other"
         return f"{said}{agree}."
     gain = evidence.measured.gain
-    rows = many(gain.rows, "labelled row")
+    rows = f"{many(gain.rows, 'labelled row')}{as_judged(evidence.measured)}"
     if accepted and gain.is_of_few:
         said = f"{name} were refined. {too_few(gain)} taught a little at most"
         return f"{said}, and are too few to measure whether that is better."
