@@ -5,7 +5,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 
-from manifuse.datasets.digit_views import digit_views, fourier, karhunen_loeve, pixel_averages, profile, zernike
+from manifuse.datasets.digit_views import digit_views, fourier, karhunen, pixels, profile, zernike
 
 
 def test_every_view_of_the_digits_knows_something_of_them():
@@ -30,10 +30,10 @@ def test_zernike_magnitudes_forget_a_quarter_turn():
     assert zernike(images).shape == (20, 25)
 
 
-def test_karhunen_loeve_is_principal_component_analysis():
+def test_karhunen_is_principal_component_analysis():
     images = load_digits().images
     expected = PCA(16, svd_solver="full").fit_transform(images.reshape(len(images), -1))
-    np.testing.assert_allclose(np.abs(karhunen_loeve(images)), np.abs(expected), atol=1e-8)
+    np.testing.assert_allclose(np.abs(karhunen(images)), np.abs(expected), atol=1e-8)
 
 
 def test_profiles_and_averages_keep_the_ink():
@@ -42,4 +42,4 @@ def test_profiles_and_averages_keep_the_ink():
     sums = profile(images)
     for block in (slice(0, 8), slice(8, 16), slice(16, 31), slice(31, 46)):
         np.testing.assert_allclose(sums[:, block].sum(axis=1), ink)
-    np.testing.assert_allclose(4 * pixel_averages(images).sum(axis=1), ink)
+    np.testing.assert_allclose(4 * pixels(images).sum(axis=1), ink)

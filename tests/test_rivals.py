@@ -181,7 +181,7 @@ def test_every_picture_of_the_report_can_be_had_alone(case):
     result = mf.refine(case.main, case.references, case.labels(), rng=0)
     for picture in ("worth", "relevance", "metric", "shift", "support", "uncertainty", "course"):
         assert mf.plot(result, picture).axes
-    with pytest.raises(mf.InputError, match="no picture 'surface' of this result; choose one of worth, relevance"):
+    with pytest.raises(mf.InputError, match="no picture 'surface'; did you mean"):
         mf.plot(result, "surface")
 
 

@@ -3,18 +3,13 @@
 import os
 import shutil
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
-from types import ModuleType
 from typing import IO
 
 from manifuse.errors import InputError
-
-locks: ModuleType | None = None
-with suppress(ImportError):  # Windows has no such locks.
-    import fcntl as locks
 
 #: How the names of folders of unfinished files begin, before they are locked and then; and the file that is locked.
 YOUNG, UNFINISHED, LOCK = ".manifuse-young-", ".manifuse-unfinished-", "lock"
@@ -52,8 +47,8 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def unfinished(folder: Path) -> Iterator[Path]:
-    """Make a hidden folder for unfinished files in ``folder``, and remove it at the end.
+def unfinished(beside: Path) -> Iterator[Path]:
+    """Make a hidden folder for unfinished files ``beside`` a file, or what it links to; remove it at the end.
 
     It first removes those that killed runs left. A run locks its own, and the system lifts the lock when the run ends
     in whatever way; so those of runs that go on are left alone.
@@ -67,14 +62,15 @@ def unfinished(folder: Path) -> Iterator[Path]:
     OSError
         If the system refuses.
     """
+    folder = Path(os.path.realpath(beside)).parent
     for left in folder.glob(f"{UNFINISHED}*"):
-        with suppress(OSError), (left / LOCK).open("ab") as file:
+        with suppress(OSError, ImportError), (left / LOCK).open("ab") as file:
             _lock(file)
             shutil.rmtree(left)
     made = Path(mkdtemp(dir=folder, prefix=YOUNG))
     try:
         with (made / LOCK).open("ab") as file:
-            with suppress(OSError):  # Where there are no locks, nothing is removed later.
+            with suppress(OSError, ImportError):  # Where there are no locks, nothing is removed later.
                 _lock(file)
             made = made.rename(folder / made.name.replace(YOUNG, UNFINISHED))
             yield made
@@ -83,10 +79,10 @@ def unfinished(folder: Path) -> Iterator[Path]:
 
 
 def _lock(file: IO[bytes]) -> None:
-    """Lock a file until it is closed; an ``OSError`` if another process has done so, or there are no locks."""
-    if locks is None:
-        raise OSError("no locks")
-    locks.flock(file, locks.LOCK_EX | locks.LOCK_NB)
+    """Lock a file until it is closed; an ``OSError`` if another process has done so, an ``ImportError`` on Windows."""
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    flock(file, LOCK_EX | LOCK_NB)
 
 
 def write_whole(path: Path, write: Writer) -> None:
@@ -123,7 +119,7 @@ def write_together(writes: Mapping[Path, Writer]) -> None:
             with writing(path):
                 target = Path(os.path.realpath(path))
                 if target.parent not in folders:
-                    folders[target.parent] = opened.enter_context(unfinished(target.parent))
+                    folders[target.parent] = opened.enter_context(unfinished(target))
                 temporary = folders[target.parent] / f"{len(filled)}{path.suffix}"
                 write(temporary)
                 with suppress(FileNotFoundError):
@@ -132,10 +128,17 @@ def write_together(writes: Mapping[Path, Writer]) -> None:
                 with temporary.open("r+b") as file:
                     os.fsync(file.fileno())
             filled.append((temporary, target))
-        opened.enter_context(_all_or_none(filled))
-        for path, (temporary, target) in zip(writes, filled, strict=True):
-            with writing(path):
-                temporary.replace(target)
+        before = [(temporary, target, _second_name(temporary, target)) for temporary, target in filled[:-1]]
+        try:
+            for path, (temporary, target) in zip(writes, filled, strict=True):
+                with writing(path):
+                    temporary.replace(target)
+        finally:
+            # Unless the last has replaced its target, the others get their old content again.
+            for temporary, target, old in before if filled and filled[-1][0].exists() else ():
+                if not temporary.exists():
+                    with suppress(OSError):
+                        target.unlink() if old is None else old.replace(target)
 
 
 def check_writable(path: Path) -> None:
@@ -178,7 +181,7 @@ def check_place(path: Path) -> None:
     check_name(path)
     if not os.path.isdir(path.parent):
         raise InputError(f"The folder {path.parent} is not there; create it, or write elsewhere.")
-    with writing(path), unfinished(Path(os.path.realpath(path)).parent):
+    with writing(path), unfinished(path):
         pass
 
 
@@ -207,20 +210,6 @@ def shorten(said: object, *, most: int = 160) -> str:
     words = line[:most].rpartition(" ")[0].rstrip(",")
     # A word that is as long as the rest is cut itself.
     return f"{words if 2 * len(words) > most else line[:most]}..."
-
-
-@contextmanager
-def _all_or_none(filled: Sequence[tuple[Path, Path]]) -> Iterator[None]:
-    """Let temporary files replace their targets; unless the last does, give the others their old content again."""
-    before = [(temporary, target, _second_name(temporary, target)) for temporary, target in filled[:-1]]
-    try:
-        yield
-    finally:
-        if filled and filled[-1][0].exists():
-            for temporary, target, old in before:
-                if not temporary.exists():
-                    with suppress(OSError):
-                        target.unlink() if old is None else old.replace(target)
 
 
 def _second_name(temporary: Path, target: Path) -> Path | None:

@@ -82,8 +82,11 @@ def as_text(grid: Grid, *, width: int = WIDTH) -> str:
     table.add_column(Text(grid.head[0]), overflow="fold", min_width=len(grid.head[0]))
     for place, name in enumerate(grid.head[1:], 1):
         is_short = all(len(texts[place]) <= BROKEN for texts in grid.body + grid.foot)
-        table.add_column(_broken(name), justify="right", no_wrap=is_short)
-    _fill(table, grid)
+        table.add_column(Text("_\n".join(name.rsplit("_", 1))), justify="right", no_wrap=is_short)
+    for part, style in ((grid.body, None), (grid.foot, "bold")):
+        table.add_section()
+        for texts in part:
+            table.add_row(*(Text(text, "bold" if isinstance(text, StrongText) else "") for text in texts), style=style)
     file = io.StringIO()
     console = Console(file=file, width=MOST_CHARACTERS, color_system=None)
     words = " ".join(texts[0] for texts in grid.body + grid.foot).split()
@@ -91,18 +94,6 @@ def as_text(grid: Grid, *, width: int = WIDTH) -> str:
     console.width = max(width, console.measure(table).minimum - beyond)
     console.print(table)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
-
-
-def _broken(name: str) -> Text:
-    """Break the name of a column at its last underscore, if it has one."""
-    return Text("_\n".join(name.rsplit("_", 1)))
-
-
-def _fill(table: Table, grid: Grid) -> None:
-    for part, style in ((grid.body, None), (grid.foot, "bold")):
-        table.add_section()
-        for texts in part:
-            table.add_row(*(Text(text, "bold" if isinstance(text, StrongText) else "") for text in texts), style=style)
 
 
 def as_html(grid: Grid) -> str:

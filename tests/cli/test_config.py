@@ -56,11 +56,11 @@ REFUSED = [
     ('[method.diffusion]\nsearch = "fast"', "search='fast' came"),
     ("[method]\nsafeguarded = 3", "safeguarded=3 came"),
     ('[method]\nscale = "probability"', "scale came in [method] of run.toml, but it belongs at the top; move it"),
-    ("same_target = true", "same_target came at the top of run.toml, but it belongs in its table [method]"),
-    ("[method]\nrounds = 3", "rounds came in [method] of run.toml, but it belongs in [method.diffusion]"),
+    ("same_target = true", "same_target came at the top of run.toml, but it belongs in the table [method]"),
+    ("[method]\nrounds = 3", "rounds came in [method] of run.toml, but it belongs in the table [method.diffusion]"),
     ("drop-invalid = true\ndrop_invalid = false", "drop_invalid came twice in run.toml, with - and with _"),
     ("[method]\nsame-target = true\nsame_target = false", "same_target came twice in run.toml, with - and with _"),
-    ("bridge = { step = 3.0 }", "bridge came at the top of run.toml, but it belongs in its table [method.diffusion]"),
+    ("bridge = { step = 3.0 }", "bridge came at the top of run.toml, but it belongs in the table [method.diffusion]"),
     ('[refine]\nmain = "main.csv"', "has the table [refine], but only [method] and [method.diffusion] were expected"),
     ("method.a.a.a = 1", "There is no hyperparameter in run.toml named 'a'"),
     ('labels = ""', "came in run.toml, but a text that is not empty was expected"),
@@ -229,7 +229,7 @@ def test_a_field_is_all_that_a_new_option_takes(given, tmp_path):
         ("count = true", "but a whole number was expected"),
         ("flag = 1", "but true or false was expected"),
         ('names = "a"', "but a list of texts was expected"),
-        ("fitted_rows = 200", "belongs in its table"),
+        ("fitted_rows = 200", "belongs in the table"),
     ],
 )
 def test_the_config_checks_the_type_of_a_new_option(text, says, given, tmp_path):

@@ -263,7 +263,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one_but_not_what_a_runnin
     """A run locks its unfinished files, and the system lifts the lock of a process that is killed."""
     code = (
         "import sys; from pathlib import Path; from manifuse.files import unfinished\n"
-        "with unfinished(Path(sys.argv[1])) as made:\n"
+        "with unfinished(Path(sys.argv[1], 'out')) as made:\n"
         "    (made / 'half.csv').write_text('half'); print(made, flush=True); sys.stdin.read()\n"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

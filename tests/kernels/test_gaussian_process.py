@@ -5,13 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 import manifuse.kernels.gaussian_process as module
-from manifuse.kernels.gaussian_process import (
-    NOISE_PRIOR,
-    PART_PRIOR,
-    covariance_of,
-    fit_variances,
-    predict_without,
-)
+from manifuse.kernels.gaussian_process import NOISE_PRIOR, PART_PRIOR, covariance_of, fit_variances, predict_without
 
 
 def gaussian(points, width):

@@ -4,16 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from manifuse.kernels.sphere import (
-    alignment,
-    centre,
-    centred_norm,
-    inner,
-    is_constant,
-    on_sphere,
-    standardise,
-    unit,
-)
+from manifuse.kernels.sphere import alignment, centre, centred_norm, inner, is_constant, on_sphere, standardise, unit
 
 vectors = arrays(np.float64, st.tuples(st.integers(2, 30), st.integers(1, 3)), elements=st.floats(-1e6, 1e6))
 

@@ -105,8 +105,6 @@ def test_what_was_computed_is_not_computed_again(worker):
     finished(worker, succeed, 1)
     assert worker.submit((succeed, 0)) is job
     assert worker.latest() is job
-    assert worker.find_result((succeed, 0)) is job
-    assert worker.find_result((succeed, 2)) is None
     # What failed may be tried again.
     assert finished(worker, refuse) is not finished(worker, refuse)
 

@@ -15,7 +15,7 @@ from manifuse.evidence.relevance import RelevanceTable
 from manifuse.grid import ABSENT
 from manifuse.report import refinement_page as page
 from manifuse.report.refinement_page import page_of
-from manifuse.report.refinement_statistics import Shift
+from manifuse.report.refinement_statistics import Shift, largest
 from manifuse.words.wording import is_unmeasured
 
 VOID = {"meta", "br"}
@@ -292,8 +292,8 @@ def test_what_the_tables_say_reads_back_as_the_result(name):
     if result.accepted:
         moved = {line[0]: line for table in read.tables if table[0][0] == "id" for line in table[1:]}
         shift = Shift.of(result)
-        assert set(moved) == {shift.keys[row] for row in (*shift.risen(10), *shift.fallen(10))}
-        for row in shift.risen(10):
+        assert set(moved) == {shift.keys[row] for row in (*largest(shift.rises, 10), *largest(-shift.rises, 10))}
+        for row in largest(shift.rises, 10):
             ranks = [f"{numbers[row]:.0f}" for numbers in shift.ranks]
             assert moved[shift.keys[row]][1:4] == [f"{shift.rises[row]:+.0f}", *ranks]
             assert moved[shift.keys[row]][-1] == f"{shift.support[row]:.2f}"

@@ -14,11 +14,7 @@ from manifuse.evidence.gain import Gain
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable, Standing
 from manifuse.report.refinement_figures import draw_course, draw_uncertainty, draw_worth
-from manifuse.report.refinement_statistics import (
-    Shift,
-    by_weight,
-    shown_metric,
-)
+from manifuse.report.refinement_statistics import Shift, by_weight, largest, shown_metric
 from manifuse.report.refinement_tables import moves_grid
 from manifuse.words.findings import findings_of
 from manifuse.words.wording import is_unmeasured
@@ -141,7 +137,7 @@ def test_rows_that_moved_most_stand_first_with_their_support(rng):
     before, after, support = rng.standard_normal(30), rng.standard_normal(30), rng.uniform(size=30)
     shift = shift_of(before, after, support)
     by_rise = sorted(range(30), key=lambda row: -shift.rises[row])
-    risen, fallen = shift.risen(4), shift.fallen(4)
+    risen, fallen = largest(shift.rises, 4), largest(-shift.rises, 4)
     assert risen.tolist() == by_rise[:4]
     assert shift.rises[fallen].tolist() == sorted(shift.rises)[:4]
     for cells in moves_grid(shift, np.concatenate([risen, fallen])).body:
@@ -153,9 +149,9 @@ def test_rows_that_moved_most_stand_first_with_their_support(rng):
 
 def test_rows_that_stayed_neither_rose_nor_fell():
     shift = shift_of([3, 2, 1, 0], [2, 3, 1, 0])
-    assert shift.risen(4).tolist() == [1]
-    assert shift.fallen(4).tolist() == [0]
-    assert shift_of([3, 2, 1], [30, 20, 10]).risen(3).tolist() == []
+    assert largest(shift.rises, 4).tolist() == [1]
+    assert largest(-shift.rises, 4).tolist() == [0]
+    assert largest(shift_of([3, 2, 1], [30, 20, 10]).rises, 3).tolist() == []
 
 
 def test_what_stays_in_the_highest_tenth(rng):

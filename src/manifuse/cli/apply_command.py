@@ -1,6 +1,7 @@
 """``manifuse apply``: refine rows that came later by a saved refinement."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,11 @@ def run_apply(
     table: str,
     out: Path,
     *,
-    id: Sequence[str] = (),  # noqa: A002
-    score: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    features: str | None = None,
-    classes: str | None = None,
     drop_invalid: bool = False,
     escape_formulas: bool = False,
     engine: str | None = None,
     tell: Callable[[int, int | None], None] = lambda done, total: None,
+    **columns: Any,
 ) -> dict[str, Any]:
     """Read a saved refinement and a table, apply, write; return what ``--json`` prints.
 
@@ -44,29 +41,25 @@ def run_apply(
         check_output(out)
     check_paths(read=(model, table), written=(out,), check=check_writable if engine is None else check_folder)
     result = load(model)
-    fitted, named = result.fitted_model, {"id": id, "score": score, "drop": drop}
-    later = result.provenance.table_of_later(table, fitted, **named, features=features, classes=classes)
+    later = result.provenance.table_of_later(table, result.fitted_model, **columns)
     if engine is None:
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)
     else:
         parts = apply_on_engine(result, later, drop_invalid, out, engine)
-    rows, again, changed, little, unmoved = 0, 0, 0, 0, 0
+    found: Counter[str] = Counter()
     for part in parts:
-        rows, again = rows + len(part.keys), again + part.fitted
-        changed, little, unmoved = changed + part.changed, little + part.little, unmoved + part.unmoved
-        tell(rows, part.total)
-    if not rows:
+        found.update(rows=len(part.keys), already_fitted=part.fitted, changed=part.changed, unmoved=part.unmoved)
+        found.update(little_support=part.little)
+        tell(found["rows"], part.total)
+    if not found["rows"]:
         warn("no_rows", f"{table} has no rows, so {out} has none.")
     return {
         "accepted": result.accepted,
         "reason": result.reason.name,
         "why": result.why,
-        "rows": rows,
-        "already_fitted": again,
-        "changed": changed,
-        "unmoved": unmoved,
+        **found,
         # Without references there is no support to be little.
-        "little_support": little if result.weights.any() else None,
+        "little_support": found["little_support"] if result.weights.any() else None,
         "version": __version__,
         "seed": result.seed,
     }

@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import UnionType
@@ -22,9 +22,7 @@ Options = TypeVar("Options", bound=RefineOptions)
 
 #: What a message calls values of the types of options.
 WORDS = {str: "a text", list: "a list of texts", int: "a whole number", bool: "true or false", dict: "a table"}
-SCHEMES: Mapping[str, type[ImplicitEuler] | type[ExplicitEuler]] = {
-    scheme.__name__: scheme for scheme in (ImplicitEuler, ExplicitEuler)
-}
+SCHEMES: Mapping[str, Any] = {scheme.__name__: scheme for scheme in (ImplicitEuler, ExplicitEuler)}
 
 #: Names of hyperparameters, in the config's tables ``[method]`` and ``[method.diffusion]``.
 METHOD = {field.name: field for field in fields(JointDiffusion) if field.name != "diffusion"}
@@ -103,10 +101,7 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
             f"{path} is not valid TOML ({error}); correct it (texts need quotes, and true and false small letters)."
         ) from None
     content, keys = _underscored(read, path), config_keys(kind)
-    for names, table in ((METHOD, "method"), (DIFFUSION, "method.diffusion")):
-        misplaced = next((key for key in content if key in names and key not in keys), None)
-        if misplaced is not None:
-            raise InputError(f"{misplaced} came at the top of {path}, but it belongs in its table [{table}]; move it.")
+    _demand_placed(content, keys, f"at the top of {path}")
     further = next((key for key, value in content.items() if isinstance(value, dict) and key not in keys), None)
     if further is not None:
         raise InputError(
@@ -118,7 +113,7 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
         for key, value in content.items()
     }
     if "method" in given:
-        given["method"] = _method_in(given["method"], path, keys)
+        given["method"] = _method_in(given["method"], path)
     return given
 
 
@@ -142,19 +137,21 @@ def place_of(key: str) -> str | None:
     return "at the top" if key in config_keys(RefineOptions) else None
 
 
-def _method_in(table: dict[str, Any], path: Path, above: Collection[str]) -> dict[str, Any]:
+def _demand_placed(found: Iterable[str], known: Collection[str], where: str) -> None:
+    """Refuse a key that belongs elsewhere in a config."""
+    for key in found:
+        if key not in known and (place := place_of(key)):
+            raise InputError(f"{key} came {where}, but it belongs {place}; move it.")
+
+
+def _method_in(table: dict[str, Any], path: Path) -> dict[str, Any]:
     """Read the table of hyperparameters, and in it that of the diffusion; the latter as ``diffusion__*``."""
     table = _underscored(table, path)
     inner = table.pop("diffusion", {})
     if not isinstance(inner, dict):
         raise InputError(f"diffusion = {inner!r} came in {path}, but a table was expected; correct it.")
     made = {}
-    misplaced = next((name for name in table if name in DIFFUSION), None)
-    if misplaced is not None:
-        raise InputError(f"{misplaced} came in [method] of {path}, but it belongs in [method.diffusion]; move it.")
-    misplaced = next((name for name in table if name in above), None)
-    if misplaced is not None:
-        raise InputError(f"{misplaced} came in [method] of {path}, but it belongs at the top; move it.")
+    _demand_placed(table, METHOD, f"in [method] of {path}")
     for values, known, prefix in ((table, METHOD, ""), (_underscored(inner, path), DIFFUSION, "diffusion__")):
         for name, value in values.items():
             look_up(name, known, kind=f"hyperparameter in {path} named")

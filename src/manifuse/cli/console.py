@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any
 
 import typer
@@ -42,18 +41,14 @@ VALUED = {
 def in_flags(sentence: str) -> str:
     """Call the parameters that a sentence names in backticks as the command line does, and not what they are of."""
     for said, option in VALUED.items():
-        # A line that breaks within the words breaks within those in their place.
-        in_place = partial(_in_place, option=option)
-        sentence = re.sub(said.replace(" ", r"\s"), in_place, sentence)
-    return re.sub(r"`(\w+)(?:=[^`]*)?`(?: of `\w+`)?", lambda named: _in_flag(named[1]), sentence)
+        for found in set(re.findall(said.replace(" ", r"\s"), sentence)):
+            # A line that breaks within the words breaks within those in their place.
+            sentence = sentence.replace(found, option.replace(" ", "\n", 1) if "\n" in found else option)
+    return re.sub(r"`(\w+)(?:=[^`]*)?`(?: of `\w+`)?", _in_flag, sentence)
 
 
-def _in_place(said: re.Match[str], *, option: str) -> str:
-    return option.replace(" ", "\n", 1) if "\n" in said[0] else option
-
-
-def _in_flag(parameter: str) -> str:
-    return f"--{parameter.replace('_', '-')}" if parameter in OPTIONS else parameter
+def _in_flag(named: re.Match[str]) -> str:
+    return f"--{named[1].replace('_', '-')}" if named[1] in OPTIONS else named[1]
 
 
 def say(sentence: str, *, style: str | None = None) -> None:
@@ -86,7 +81,6 @@ def say_unprinted(error: OSError) -> None:
 
 def show_warning(message: Warning | str, category: type[Warning], *others: object, **named: object) -> None:
     """Print warnings of manifuse, in place of ``warnings.showwarning``; users cannot act on those of libraries."""
-    del others, named
     if issubclass(category, ManifuseWarning):
         say(f"manifuse: {message}", style="yellow")
 

@@ -89,14 +89,8 @@ def explore_dataset(
         raise InputError(f"--data {data} came without --dataset; name the data set of this folder, too.")
     name = name or DIGITS
     example = load(name, view, labels=LABELS if name == DIGITS else FEW, seed=seed, folder=data)
-    exploration = Exploration(
-        title=f"{name}: {example.main.name}",
-        main=example.main,
-        references=example.references,
-        labels=example.labels,
-        method=JointDiffusion(**hyperparameters),
-        seed=seed,
-    )
+    title, method = f"{name}: {example.main.name}", JointDiffusion(**hyperparameters)
+    exploration = Exploration(title, example.main, example.references, example.labels, method, seed)
     return Page(exploration, partial(export_tables, exploration))
 
 
@@ -113,13 +107,8 @@ def export_tables(exploration: Exploration, method: JointDiffusion) -> Export:
     """Export the tables of a problem that is in no files, with a config to be run beside them."""
     files = {f"{table.name}.npz": _as_archive(table) for table in (exploration.main, *exploration.references)}
     main, *references = files
-    options = RefineOptions(
-        main=main,
-        reference=references,
-        out=Path("refined.npz"),
-        labels=None if exploration.labels is None else Path("labels.csv"),
-        seed=exploration.seed,
-    )
+    labels, out = None if exploration.labels is None else Path("labels.csv"), Path("refined.npz")
+    options = RefineOptions(main=main, reference=references, out=out, labels=labels, seed=exploration.seed)
     if isinstance(exploration.labels, RankLabels):
         files["labels.csv"] = _as_text(exploration.labels)
     files["run.toml"] = config_text(options, method).encode()

@@ -37,14 +37,12 @@ class Interrupt:
         Whether a command runs, which catches what this raises.
     """
 
-    def __init__(self) -> None:
-        self.number: int | None = None
-        self.catching = False
-        self._since = -GRACE
+    number: int | None = None
+    catching = False
+    _since = -GRACE
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Stop the program, unless a signal has just done so."""
-        del frame
         now = time.monotonic()
         if now - self._since < GRACE:
             return

@@ -5,7 +5,7 @@ handwritten digits (HW).
 """
 
 from collections.abc import Callable, Mapping
-from math import factorial
+from math import comb
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -51,14 +51,14 @@ def profile(images: FloatArray) -> FloatArray:
     return np.hstack([images.sum(axis=1), images.sum(axis=2), *diagonals, *depths]).astype(np.float64)
 
 
-def karhunen_loeve(images: FloatArray) -> FloatArray:
+def karhunen(images: FloatArray) -> FloatArray:
     """Scores on the first 16 principal components of the pixels."""
     flat = images.reshape(len(images), -1)
     left, values, _ = np.linalg.svd(flat - flat.mean(axis=0), full_matrices=False)
     return np.asarray(left[:, :COMPONENTS] * values[:COMPONENTS])
 
 
-def pixel_averages(images: FloatArray) -> FloatArray:
+def pixels(images: FloatArray) -> FloatArray:
     """Averages in windows of 2 x 2 pixels."""
     half = SIDE // 2
     return np.asarray(images.reshape(-1, half, 2, half, 2).mean(axis=(2, 4)).reshape(len(images), -1))
@@ -78,7 +78,7 @@ def zernike(images: FloatArray) -> FloatArray:
     return np.stack(moments, axis=1)
 
 
-def gradient_histogram(images: FloatArray) -> FloatArray:
+def gradient(images: FloatArray) -> FloatArray:
     """Gradient strength by orientation (8 bins) in each quarter of the image."""
     down, right = np.gradient(images, axis=(1, 2))
     strength = np.hypot(down, right)
@@ -98,18 +98,12 @@ def _radial(order: int, repetition: int, radius: FloatArray) -> FloatArray:
     """Zernike's radial polynomial."""
     total = np.zeros_like(radius)
     for s in range((order - repetition) // 2 + 1):
-        factor = (-1) ** s * factorial(order - s)
-        factor //= factorial(s) * factorial((order + repetition) // 2 - s) * factorial((order - repetition) // 2 - s)
+        factor = (-1) ** s * comb(order - s, s) * comb(order - 2 * s, (order - repetition) // 2 - s)
         total += factor * radius ** (order - 2 * s)
     return total
 
 
 #: The views by their names: functions from images (n, 8, 8) to features (n, d).
 VIEWS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
-    "fourier": fourier,
-    "profile": profile,
-    "karhunen": karhunen_loeve,
-    "pixels": pixel_averages,
-    "zernike": zernike,
-    "gradient": gradient_histogram,
+    view.__name__: view for view in (fourier, profile, karhunen, pixels, zernike, gradient)
 }

@@ -98,7 +98,6 @@ class Page:
         self._worker.close()
 
     async def _answer_problem(self, request: Request) -> Response:
-        del request
         return _json(self._problem)
 
     async def _refine(self, request: Request) -> Response:
@@ -109,7 +108,6 @@ class Page:
 
     async def _answer_latest(self, request: Request) -> Response:
         """Report the last job, so that a page that is loaded finds it."""
-        del request
         return _json(self._worker.latest().report())
 
     async def _answer_job(self, request: Request) -> Response:
@@ -167,7 +165,6 @@ def _json(content: Any, status: int = 200, headers: Mapping[str, str] | None = N
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:
-    del request
     if isinstance(error, HTTPException):
         return _json({"error": error.detail}, error.status_code, error.headers)
     return _json({"error": str(error)}, 400)

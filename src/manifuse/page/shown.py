@@ -13,7 +13,7 @@ from manifuse.page.exploration import Exploration
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.explanation import explain
 from manifuse.report.pictures import shift_of
-from manifuse.report.refinement_statistics import Shift
+from manifuse.report.refinement_statistics import Shift, largest
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.words.label_findings import measured_as
@@ -60,12 +60,11 @@ def explain_row(exploration: Exploration, result: Refinement, row: int) -> list[
 def _of_ranks(shift: Shift) -> dict[str, Any]:
     """Ranks before and after, and the rows at the top and those that moved most."""
     before, after = (np.round(ranks).astype(int) for ranks in shift.ranks)
-    moved = np.argsort(-np.abs(shift.rises), kind="stable")[: min(LISTED, np.count_nonzero(shift.rises))]
     return {
         "before": before.tolist(),
         "after": after.tolist(),
         "top": np.argsort(-shift.after, kind="stable")[:LISTED].tolist(),
-        "moved": moved.tolist(),
+        "moved": largest(np.abs(shift.rises), LISTED).tolist(),
     }
 
 
@@ -100,5 +99,4 @@ def _sentence(result: Refinement) -> str:
 def _metric(result: Refinement) -> list[list[float]]:
     """Alignments of refined scores, own scores and references with each other; unchanged scores are own scores."""
     order = [1 if result.accepted else 0, 0, *range(2, len(result.evidence.metric))]
-    metric: list[list[float]] = result.evidence.metric[np.ix_(order, order)].tolist()
-    return metric
+    return list(result.evidence.metric[np.ix_(order, order)].tolist())

@@ -87,7 +87,7 @@ class Worker:
         """Begin a job, in the place of one that runs; if the result of this argument is there, return its job."""
         for job in self._look():
             self.cancel(job)
-        known = self.find_result(argument)
+        known = next((job for job in self._jobs if job.argument == argument and job.result is not None), None)
         if known is not None:
             self._jobs.remove(known)
             self._jobs.append(known)
@@ -105,10 +105,6 @@ class Worker:
     def find(self, name: str) -> Job | None:
         """Return the job of this name, as far as it is now, or None."""
         return next((job for job in self._look() if job.name == name), None)
-
-    def find_result(self, argument: Any) -> Job | None:
-        """Return the job that has a result of this argument, or None."""
-        return next((job for job in self._look() if job.argument == argument and job.result is not None), None)
 
     def latest(self) -> Job:
         """Return the job asked for last of those that run or have a result, or else the last one."""

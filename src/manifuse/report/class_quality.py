@@ -8,7 +8,7 @@ from manifuse.evidence.by_class import ByClass
 from manifuse.evidence.gain import FEWEST_ROWS, Gain
 from manifuse.grid import ABSENT, Grid
 from manifuse.kernels.arrays import FloatArray, IndexArray
-from manifuse.report.drawing import BLUE, GREY, LEGIBLE, ORANGE, SLIM_WIDTH, blank, ink, label
+from manifuse.report.drawing import BLUE, GREY, LEGIBLE, ORANGE, SLIM_WIDTH, blank, heat_map, label
 
 #: Names with more characters than this are not written below a figure.
 LONG = 10
@@ -40,12 +40,8 @@ def draw_confusion(found: ByClass, side: int) -> Any:
     names = [label(found.classes.names[place]) for place in shown]
     shares = counts / np.maximum(found.labels, 1.0)[:, None]
     figure, axes = blank(SLIM_WIDTH, 4.0)
-    axes.imshow(shares[np.ix_(shown, shown)], cmap="cividis", vmin=0, vmax=1)
-    look = {"ha": "center", "va": "center", "fontsize": 9}
-    for line, truth in enumerate(shown):
-        for column, place in enumerate(shown):
-            if counts[truth, place] >= 0.5:
-                axes.text(column, line, f"{counts[truth, place]:.0f}", color=ink(shares[truth, place]), **look)
+    drawn = np.ix_(shown, shown)
+    heat_map(axes, shares[drawn], np.where(counts[drawn] >= 0.5, counts[drawn], np.nan), "{:.0f}", 9)
     longest, below = max(map(len, names)), names
     if longest > LONG:
         # Long names have no room below; the numbers of their lines stand there.
@@ -53,8 +49,7 @@ def draw_confusion(found: ByClass, side: int) -> Any:
         names = [f"{number}: {name}" for name, number in zip(names, below, strict=True)]
     axes.set_xticks(range(len(names)), below, rotation=90 if 2 < longest <= LONG else 0, fontsize=8.5)
     axes.set_yticks(range(len(names)), names, fontsize=8.5)
-    axes.set_xlabel("predicted class, " + ("before", "after")[side])
-    axes.set_ylabel("true class")
+    axes.set(xlabel="predicted class, " + ("before", "after")[side], ylabel="true class")
     return figure
 
 
@@ -76,10 +71,7 @@ def draw_reliability(reliability: FloatArray, said: str, so: str) -> Any:
         axes.errorbar(mean, right, _errors(right, rows), label=name, **look)
     # Risks may all be small.
     most = min(1.02, 1.25 * float(reliability[..., :2].max()))
-    axes.set_xlim(0, most)
-    axes.set_ylim(0, most)
-    axes.set_xlabel(said)
-    axes.set_ylabel(so)
+    axes.set(xlim=(0, most), ylim=(0, most), xlabel=said, ylabel=so)
     axes.legend(loc="upper left", frameon=False)
     return figure
 

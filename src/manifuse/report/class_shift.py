@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.errors import InputError
 from manifuse.grid import Grid, StrongText
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.report.reference_opinion import ReferenceOpinion
@@ -40,8 +39,7 @@ class ClassShift:
     def of(cls, result: Refinement) -> ClassShift:
         """Compare the probabilities before and after."""
         main, refined = result.main, result.refined.in_scale_of(result.main)
-        if main.classes is None:
-            raise InputError(f"{main.name} has one score a row, so no class changes.")
+        assert main.classes is not None, "it has classes"
         return cls(main.classes.names, main.keys, main.in_scale(main.scores), refined.scores, refined.support)
 
     @cached_property

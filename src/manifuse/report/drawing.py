@@ -3,7 +3,6 @@
 import io
 import warnings
 from collections.abc import Sequence
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -32,29 +31,15 @@ LONGEST_NAME = 26
 LEGIBLE = 12
 
 
-def blank(
-    width: float, height: float, columns: int = 1, *, rows: int = 1, layout: str = "constrained", **panels: Any
-) -> tuple[Any, Any]:
-    """Make an empty figure of this size in inches, and its axes: one, or a row or column of several."""
-    figure = _figure_type()(figsize=(width, height), layout=layout)
-    axes = figure.subplots(rows, columns, **panels)
+def blank(width: float, height: float, columns: int = 1, *, layout: str = "constrained") -> tuple[Any, Any]:
+    """Make an empty figure of this size in inches, and its axes: one, or a row of several."""
+    figure = import_module("matplotlib.figure").Figure(figsize=(width, height), layout=layout)
+    # Notebooks show it, on white, because a notebook or a page of documentation may be dark.
+    figure._repr_html_ = lambda: f'<div style="background: white; width: fit-content">{as_svg(figure)}</div>'
+    axes = figure.subplots(1, columns)
     for one in np.atleast_1d(axes):
         one.spines[["top", "right"]].set_visible(False)
     return figure, axes
-
-
-@cache
-def _figure_type() -> Any:
-    """Return a type of figures that notebooks show; it is made late, because Matplotlib is slow to load."""
-
-    class Picture(import_module("matplotlib.figure").Figure):  # type: ignore[misc]
-        """A figure that draws itself."""
-
-        def _repr_html_(self) -> str:
-            # On white, because a notebook or a page of documentation may be dark.
-            return f'<div style="background: white; width: fit-content">{as_svg(self)}</div>'
-
-    return Picture
 
 
 def draw_alignments(values: FloatArray, names: Sequence[str], *, measure: str) -> Any:
@@ -62,17 +47,20 @@ def draw_alignments(values: FloatArray, names: Sequence[str], *, measure: str) -
     count = len(names)
     side = max(4.2, 0.34 * count + 1.8)
     figure, axes = blank(max(PAGE_WIDTH, side + 0.6), 0.92 * side, layout="compressed")
-    image = axes.imshow(np.abs(values), cmap="cividis", vmin=0, vmax=1)
-    if count <= LEGIBLE:
-        look = {"ha": "center", "va": "center", "fontsize": 7.5}
-        for row, column in np.argwhere(np.isfinite(values)):
-            value = float(values[row, column])
-            axes.text(column, row, f"{value:.2f}", color=ink(abs(value)), **look)
+    image = heat_map(axes, np.abs(values), values if count <= LEGIBLE else np.full_like(values, np.nan), "{:.2f}", 7.5)
     shown = [label(name) for name in names]
     axes.set_xticks(range(count), shown, rotation=40, ha="right", rotation_mode="anchor", fontsize=8.5)
     axes.set_yticks(range(count), shown, fontsize=8.5)
     figure.colorbar(image, ax=axes, fraction=0.046, label=measure)
     return figure
+
+
+def heat_map(axes: Any, shades: FloatArray, numbers: FloatArray, form: str, size: float) -> Any:
+    """Draw shades in [0, 1] (k, l), and write numbers (k, l) into cells unless they are NaN."""
+    for row, column in np.argwhere(np.isfinite(numbers)):
+        look = {"ha": "center", "va": "center", "fontsize": size, "color": ink(shades[row, column])}
+        axes.text(column, row, form.format(numbers[row, column]), **look)
+    return axes.imshow(shades, cmap="cividis", vmin=0, vmax=1)
 
 
 def ink(value: float) -> str:

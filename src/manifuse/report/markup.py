@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-from manifuse.files import Writer, bytes_writer, write_whole
+from manifuse.files import Writer, bytes_writer
 from manifuse.report.drawing import as_svg, themed
 from manifuse.words.reasons import plain
 
@@ -40,13 +39,7 @@ def render(
         lstrip_blocks=True,
     )
     environment.filters.update(as_svg=lambda figure: themed(as_svg(figure)), plain=plain, **(filters or {}))
-    page: str = environment.get_template(template).render(content, version=version("manifuse"))
-    return page
-
-
-def write_page(path: Path, page: str) -> None:
-    """Write a page completely or not at all."""
-    write_whole(path, page_writer(page))
+    return str(environment.get_template(template).render(content, version=version("manifuse")))
 
 
 def page_writer(page: str) -> Writer:

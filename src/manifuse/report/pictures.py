@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from manifuse.errors import InputError, demand
+from manifuse.errors import demand, look_up
 from manifuse.report.class_quality import draw_confusion, draw_reliability
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.drawing import draw_alignments
@@ -56,12 +56,7 @@ def plot(result: Refinement, picture: str = "worth") -> Any:
     'score before'
     """
     demand(Refinement, result)
-    drawn = pictures_of(result, shift_of(result))
-    if picture not in drawn:
-        raise InputError(
-            f"There is no picture {picture!r} of this result; choose one of {', '.join(drawn) or 'none'}."
-        )
-    return drawn[picture]()
+    return look_up(picture, pictures_of(result, shift_of(result)), kind="picture")()
 
 
 def shift_of(result: Refinement) -> Shift | ClassShift:

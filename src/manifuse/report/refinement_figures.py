@@ -38,10 +38,9 @@ def draw_worth(result: Refinement, order: Sequence[int]) -> Any:
         axes.errorbar(unit.factor * gain.value, height, **error)
     axes.axvline(0.0, color=GREY, lw=0.9)
     axes.set_yticks(heights, [name for name, _, _ in bars])
-    axes.set_ylim(-0.6, len(bars) - 0.4)
+    axes.set(ylim=(-0.6, len(bars) - 0.4), axisbelow=True)
     axes.set_xlabel(f"lost without it, {unit.words}", loc="right")
     axes.grid(axis="x", color=RULE, lw=0.7)
-    axes.set_axisbelow(True)
     return figure
 
 
@@ -66,13 +65,11 @@ def draw_relevance(relevance: Sequence[Relevance], *, accepted: bool) -> Any:
             column(name), heights, marker=marker, facecolors=face, edgecolors=edge, s=48, label=text, zorder=3
         )
     has_reverse = min(np.nanmin(column(name), initial=1.0) for name in marks) < -0.02
-    axes.set_xlim(-1.04 if has_reverse else min(-0.04, -1.04 * chance.max()), 1.04)
-    axes.set_xticks(np.arange(-1.0 if has_reverse else 0.0, 1.1, 0.5))
+    least, first = (-1.04, -1.0) if has_reverse else (min(-0.04, -1.04 * chance.max()), 0.0)
+    axes.set(xlim=(least, 1.04), xticks=np.arange(first, 1.1, 0.5), xlabel="alignment", axisbelow=True)
     axes.axvline(0, color=GREY, lw=0.8)
-    axes.set_xlabel("alignment")
     axes.set_yticks(heights, [label(entry.name) for entry in relevance])
     axes.set_ylim(-0.6, len(relevance) - 0.4)
-    axes.set_axisbelow(True)
     axes.grid(axis="x", color=RULE, lw=0.7)
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
@@ -97,9 +94,8 @@ def draw_course(result: Refinement, order: Sequence[int]) -> Any:
         lines += panel.plot(taken, alignments[:, index], **look)
     for start in taken[np.flatnonzero(np.diff([step.round for step in history])) + 1]:
         panel.axvline(start, color=RULE, lw=0.7, zorder=0)
-    panel.set_xlabel("steps (lines: a new round)")
+    panel.set(xlabel="steps (lines: a new round)", ylabel="alignment with references")
     panel.xaxis.get_major_locator().set_params(integer=True)
-    panel.set_ylabel("alignment with references")
     shown = lines[: len(LINES)]
     outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
     legend = panel.legend(shown, [str(number) for number in range(len(shown))], frameon=False, fontsize=8, **outside)
@@ -116,8 +112,7 @@ def draw_shift(shift: Shift, rows: IndexArray) -> Any:
     ends = np.array([before.min(), before.max()])
     axes.plot(ends, shift.line[0] + shift.line[1] * ends, color=GREY, lw=0.9, ls=":", zorder=1)
     dots = axes.scatter(before, after, c=shift.support[rows], cmap="cividis", vmin=0, vmax=1, s=11, lw=0, zorder=2)
-    axes.set_xlabel("score before")
-    axes.set_ylabel("score after")
+    axes.set(xlabel="score before", ylabel="score after")
     figure.colorbar(dots, ax=axes, fraction=0.046, label="support")
     return figure
 
@@ -133,9 +128,7 @@ def draw_uncertainty(result: Refinement, rows: IndexArray) -> Any:
     )
     look = {"color": BLUE, "ecolor": SKY, "ms": 3, "elinewidth": 1.2}
     axes.errorbar(np.arange(len(rows)), after, (after - least, most - after), fmt="o", **look)
-    axes.set_xticks([])
-    axes.set_xlabel("rows, in the order of their refined scores")
-    axes.set_ylabel("score after")
+    axes.set(xticks=[], xlabel="rows, in the order of their refined scores", ylabel="score after")
     return figure
 
 
@@ -146,7 +139,5 @@ def draw_support(support: FloatArray) -> Any:
     counts, _ = np.histogram(support, edges)
     colours = [ORANGE, *[BLUE] * (len(counts) - 1)]
     axes.bar(edges[:-1], counts, width=0.9 * LITTLE, align="edge", color=colours)
-    axes.set_xlim(0, 1)
-    axes.set_xlabel(f"support (first bar: below {LITTLE}, hardly any evidence)")
-    axes.set_ylabel("rows")
+    axes.set(xlim=(0, 1), xlabel=f"support (first bar: below {LITTLE}, hardly any evidence)", ylabel="rows")
     return figure

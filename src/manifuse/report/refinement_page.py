@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from manifuse.errors import InputError, demand
-from manifuse.files import check_writable, path_of
+from manifuse.files import check_writable, path_of, write_whole
 from manifuse.grid import Grid
 from manifuse.report import refinement_tables as tables
 from manifuse.report.class_quality import by_class_grid
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.drawing import LEGIBLE
-from manifuse.report.markup import render, write_page
+from manifuse.report.markup import page_writer, render
 from manifuse.report.pictures import DOTS, INTERVALS, MOST_DRAWN, pictures_of, shift_of
 from manifuse.report.reference_opinion import ReferenceOpinion, demand_own
-from manifuse.report.refinement_statistics import Shift, by_weight
+from manifuse.report.refinement_statistics import Shift, by_weight, largest
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.tables.user_tables import FrameColumns
@@ -70,7 +70,7 @@ def write_report(result: Refinement, path: Path | str, *, references: Any = (), 
     demand_own(result, references)
     path = Path(path_of(path))
     check_report(path)
-    write_page(path, page_of(result, references=references, seconds=seconds))
+    write_whole(path, page_writer(page_of(result, references=references, seconds=seconds)))
 
 
 def check_report(path: Path) -> None:
@@ -88,21 +88,12 @@ def page_of(result: Refinement, *, references: Sequence[Observations] = (), seco
         result=result,
         headline=headline_of(result.evidence),
         verdict=verdict_of(result.evidence),
-        findings=result.findings,
         doubt=doubt_of(result.evidence),
-        given=tables.given_grid(result, references),
-        files=tables.files_grid(result),
-        outcome=tables.outcome_grid(result, shift),
-        columns=tables.columns_grid(result),
-        relevance=tables.relevance_grid(result),
-        agreement=tables.agreement_grid(result),
+        tables=tables,
+        references=references,
         answer=REASONS[result.evidence.agreement.answer],
-        asked_gain=result.evidence.agreement.gain,
-        metric=tables.metric_grid(result),
         **_moves(result, shift, references),
         by_class=_by_class(result),
-        hyperparameters=tables.hyperparameters_grid(result),
-        tried=tables.tried_grid(result),
         shift=shift,
         figures={name: draw() for name, draw in pictures_of(result, shift).items()},
         steps=any(step.step > 0 for step in result.history),
@@ -126,10 +117,8 @@ def _moves(result: Refinement, shift: Shift | ClassShift, references: Sequence[O
     """The rows that moved most, or changed class."""
     if isinstance(shift, ClassShift):
         return {"counts": shift.counts_grid(), "changes": shift.changes_grid(LISTED, _heard(result, references))}
-    return {
-        name: tables.moves_grid(shift, rows)
-        for name, rows in (("risen", shift.risen(LISTED)), ("fallen", shift.fallen(LISTED)))
-    }
+    moves = {"risen": shift.rises, "fallen": -shift.rises}
+    return {name: tables.moves_grid(shift, largest(rises, LISTED)) for name, rises in moves.items()}
 
 
 def _heard(result: Refinement, references: Sequence[Observations]) -> list[ReferenceOpinion]:

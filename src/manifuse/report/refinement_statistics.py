@@ -101,18 +101,15 @@ class Shift:
             "share of the highest tenth that stays there": f"{self.top_kept:.1%}",
         }
 
-    def risen(self, count: int) -> IndexArray:
-        """Return the ``count`` rows that rose most, or as many as rose, the largest rise first."""
-        return np.argsort(-self.rises, kind="stable")[: min(count, np.sum(self.rises > 0))]
-
-    def fallen(self, count: int) -> IndexArray:
-        """Return the ``count`` rows that fell most, or as many as fell, the largest fall first."""
-        return np.argsort(self.rises, kind="stable")[: min(count, np.sum(self.rises < 0))]
-
     def sample(self, count: int, *, after: bool = False) -> IndexArray:
         """Return ``count`` rows, or all if there are fewer, evenly spaced in the order of their scores."""
         positions = np.linspace(0, len(self.before) - 1, min(count, len(self.before))).round().astype(np.intp)
         return np.argsort(self.after if after else self.before, kind="stable")[positions]
+
+
+def largest(values: FloatArray, count: int) -> IndexArray:
+    """Return the places of the ``count`` largest values above 0, or of all that are, the largest first."""
+    return np.argsort(-values, kind="stable")[: min(count, np.sum(values > 0))]
 
 
 def shown_metric(result: Refinement, references: Iterable[int]) -> tuple[list[str], FloatArray]:

@@ -158,12 +158,9 @@ def moves_grid(shift: Shift, rows: IndexArray) -> Grid:
 
 def hyperparameters_grid(result: Refinement) -> Grid:
     """Every hyperparameter as it was given and, if it is not the same, as this run used it."""
-    given, used = parameters_of(result.method), _used(result)
-    del given["diffusion"]
-    lines = []
-    for name, value in given.items():
-        text = _text(value)
-        lines.append((name.replace("__", "."), text, "" if used.get(name) == text else used.get(name, "")))
+    used, given = _used(result), parameters_of(result.method).items()
+    texts = [(name, _text(value), used.get(name, "")) for name, value in given if name != "diffusion"]
+    lines = ((name.replace("__", "."), text, "" if now == text else now) for name, text, now in texts)
     return Grid(("hyperparameter", "given", "used"), tuple(lines))
 
 

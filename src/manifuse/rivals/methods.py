@@ -30,7 +30,7 @@ from manifuse.run.refine import seed_of
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
-from manifuse.tables.table_checks import demand_rows, demand_scores
+from manifuse.tables.table_checks import demand_rows
 
 Seed = np.random.Generator | int | None
 Labels = RankLabels | ClassLabels
@@ -74,9 +74,12 @@ def smooth_alone(
     >>> clinics.accuracy(mf.rivals.smooth_alone(*given)) > clinics.accuracy(clinics.main.scores)
     True
     """
-    del references
     _demand_features(main)
-    demand_scores(main, "this rival takes")
+    if main.classes is not None:
+        raise InputError(
+            f"{main.name} has probabilities of classes, but this rival takes one score a row; for classes there are "
+            "`refine`, and `summary`, `to_frame`, `write_report` and `explain` of its result."
+        )
     predictions, _ = self_smoothing(main, _score(main, labels), np.random.default_rng(seed_for(rng)))
     return main.like_predictions(predictions)
 
@@ -95,7 +98,6 @@ def learn_from_labels(
     The model that made the scores is not trained again. Labels are values to predict if ``regression`` is true; see
     `smooth_alone` for other parameters.
     """
-    del references
     _demand_features(main)
     score = taught_by(main, labels, regression=regression)
     if isinstance(score, LogLoss):
@@ -111,7 +113,6 @@ def spread(
 
     Neither scores nor references are used; see `smooth_alone` for parameters.
     """
-    del references
     _demand_features(main)
     score = taught_by(main, labels)
     if isinstance(score, LogLoss):
@@ -128,7 +129,6 @@ def impute_and_average(
     Of classes, logarithms of probabilities are learned and averaged. References with other classes, or scores, cannot
     be averaged and are left out. Labels are not used; see `smooth_alone` for parameters.
     """
-    del labels
     averaged = averaged_scores(imputed_scores(main, references, seed_for(rng)))
     return main.like_container(averaged)
 

@@ -57,7 +57,7 @@ def apply_on_engine(
     total, read = table.open()
     compared = total > ROWS
     jobs = [(first, ROWS) for first in range(0, max(total, 1), ROWS)]
-    with unfinished(out.absolute().parent) as folder, cluster(engine, -1) as each:
+    with unfinished(out) as folder, cluster(engine, -1) as each:
         written = folder / "parts"
         written.mkdir()
 

@@ -144,11 +144,11 @@ class Provenance:
         given: str,
         model: FittedModel,
         *,
-        id: Sequence[str],  # noqa: A002
-        score: Sequence[str],
-        drop: Sequence[str],
-        features: str | None,
-        classes: str | None,
+        id: Sequence[str] = (),  # noqa: A002
+        score: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        features: str | None = None,
+        classes: str | None = None,
     ) -> LaterTable:
         """Return a table of later rows, called as is given, or else as the main table of the ``model``."""
         main = model.main

@@ -69,8 +69,7 @@ def read_annotated(
         matrix, names, dropped = _features_in(
             path, _entry_of(path, cells.obsm, entries, entry), called, pattern, fitted
         )
-        called_here = replace(columns, drop=dropped)
-        return Table(path.stem, ids, scores, matrix, names, classes=classes, called=called_here)
+        return Table(path.stem, ids, scores, matrix, names, classes=classes, called=replace(columns, drop=dropped))
 
 
 def _entry_of(path: Path, there: Mapping[str, Any], entries: Sequence[str], entry: str) -> Any:

@@ -162,21 +162,16 @@ def demand_numbers(
     if known:
         sample = next((value for value in known if not _is_number(value)), known[0])
         shown = " ".join(reprlib.repr(sample).split())  # arrays in a column print over several lines
-        remedy = (
-            " (numbers have a decimal point, and nothing between thousands)"
-            if isinstance(sample, str) and WITH_COMMA.fullmatch(sample)
-            else ", give dates as days since a first day, or leave it out with `drop`"
-            if is_feature and isinstance(sample, str) and DATE.fullmatch(sample)
-            else ", and leave cells of missing values empty"
-            if isinstance(sample, str) and sample.strip().lower() in MISSING
-            else ", without the % sign"
-            if isinstance(sample, str) and sample.strip().endswith("%")
-            else instead
-            if instead
-            else ", encode categories as columns of 0 and 1, or leave it out with `drop`"
-            if is_feature
-            else ""
+        text, or_drop = sample if isinstance(sample, str) else "", ", or leave it out with `drop`"
+        remedies = (
+            (WITH_COMMA.fullmatch(text), " (numbers have a decimal point, and nothing between thousands)"),
+            (is_feature and DATE.fullmatch(text), f", give dates as days since a first day{or_drop}"),
+            (text.strip().lower() in MISSING, ", and leave cells of missing values empty"),
+            (text.strip().endswith("%"), ", without the % sign"),
+            (instead, instead),
+            (is_feature, f", encode categories as columns of 0 and 1{or_drop}"),
         )
+        remedy = next((said for holds, said in remedies if holds), "")
         also = list(map(repr, others()))
         more = f" (so {'does' if len(also) == 1 else 'do'} {shorten(', '.join(also))})" if also else ""
         raise InputError(

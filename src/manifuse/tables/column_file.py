@@ -181,14 +181,42 @@ class ColumnFile:
             demand_memory(self.path, float(self.rows) * bytes_of_row + more)
 
 
+@dataclass(frozen=True, eq=False)
+class FileFeatures:
+    """Features in columns of a file; rows are taken as of an array.
+
+    Attributes
+    ----------
+    file : ColumnFile
+    names : tuple of str
+        Of the columns.
+    """
+
+    file: ColumnFile
+    names: tuple[str, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return self.file.rows, len(self.names)
+
+    def __getitem__(self, rows: NDArray[Any] | slice) -> NDArray[Any]:
+        """Read the features of some rows, (q, d); of a slice of rows, without the others."""
+        if isinstance(rows, slice):
+            first, stop, _ = rows.indices(self.file.rows)
+            return self.file.window(first, stop - first).take_matrix(self.names)
+        return self.file.take_matrix(self.names, rows)
+
+
 def open_by_column(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:
     """Open a file of Parquet or Arrow, which are ``form`` in polars, without reading its columns."""
-    # An opened file, because polars takes brackets and stars in a name for a pattern.
-    with path.open("rb") as file:
-        there = getattr(polars, f"read_{form}_schema")(file)
+    return file_of(path, getattr(polars, f"scan_{form}")(path, glob=False), columns, polars, is_read=False)
+
+
+def file_of(path: Path, scan: Any, columns: ColumnNames, polars: ModuleType, *, is_read: bool) -> ColumnFile:
+    """Make a file of a lazy frame of all its columns."""
+    there, rows = scan.collect_schema(), scan.select(polars.len()).collect().item()
     ours = columns.ours(path, there)
-    scan = getattr(polars, f"scan_{form}")(path, glob=False)
-    rows = scan.select(polars.len()).collect().item()
     # By position, because polars takes names such as ^x$ for patterns.
     positions = {ours[name]: position for position, name in enumerate(there) if name in ours}
 
@@ -197,9 +225,8 @@ def open_by_column(path: Path, form: str, columns: ColumnNames, polars: ModuleTy
         return [column.alias(name) for name, column in zip(names, frame.get_columns(), strict=True)]
 
     types, theirs = {ours[name]: there[name] for name in ours}, {ours[name]: name for name in ours}
-    return ColumnFile(
-        path, types, rows, read, False, theirs, columns.text, [name for name in there if name not in ours]
-    )
+    left = [name for name in there if name not in ours]
+    return ColumnFile(path, types, rows, read, is_read, theirs, columns.text, left)
 
 
 def open_folder(folder: Path, columns: ColumnNames, polars: ModuleType) -> ColumnFile:

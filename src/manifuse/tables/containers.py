@@ -120,7 +120,9 @@ def to_floats(values: Any, *, what: str, dimensions: int, remedy: str = "reshape
         If there is text or a category among the numbers, or the number of dimensions differs.
     """
     array = to_numpy(values, what=what)
-    _demand_no_categories(what, values)
+    # The numbers that categories are called by may have another order. The last is pandas' name outside of a series.
+    if any(str(kind).partition("(")[0] in ("Categorical", "Enum", "category") for kind in _types_of(values)):
+        raise InputError(f"{what} came as categories, but numbers were expected; give what each category means.")
     if array.ndim != dimensions:
         shape = "one number per row" if dimensions == 1 else "a table of rows by columns"
         raise InputError(f"{what} came with shape {array.shape}, but {shape} was expected; {remedy}.")
@@ -149,7 +151,11 @@ def to_text(values: Any, *, what: str, most: float = LONGEST) -> NDArray[np.str_
     InputError
         If an id is missing, is too long, is not valid text, or is a number that is not whole or may be rounded.
     """
-    _demand_no_zone(what, values)
+    # Each library makes other text of times with a time zone.
+    if any(getattr(kind, "tz", None) or getattr(kind, "time_zone", None) for kind in _types_of(values)):
+        raise InputError(
+            f"{what} holds times with a time zone, of which every library makes other text; write them as text."
+        )
     missing: list[int] = []
     if isinstance(values, (list, tuple)):
         # NumPy would make the text "nan" of a missing value among texts.
@@ -232,21 +238,6 @@ def rows_of(ids: Any, keys: NDArray[np.str_], *, name: str, is_sample: bool = Fa
         remedy = "these, or the row as `later` of `explain`" if is_sample else "its rows"
         raise InputError(f"{name} has no row with the id {str(asked[~known][0])!r}{sampled}; give ids of {remedy}.")
     return rows
-
-
-def _demand_no_zone(what: str, values: Any) -> None:
-    """Refuse a series of times with a time zone as ids: each library makes other text of them."""
-    if any(getattr(kind, "tz", None) or getattr(kind, "time_zone", None) for kind in _types_of(values)):
-        raise InputError(
-            f"{what} holds times with a time zone, of which every library makes other text; write them as text."
-        )
-
-
-def _demand_no_categories(what: str, values: Any) -> None:
-    """Refuse categories as numbers: the numbers that they are called by may have another order than they have."""
-    # The last is what pandas calls them outside of a series.
-    if any(str(kind).partition("(")[0] in ("Categorical", "Enum", "category") for kind in _types_of(values)):
-        raise InputError(f"{what} came as categories, but numbers were expected; give what each category means.")
 
 
 def _types_of(values: Any) -> list[Any]:

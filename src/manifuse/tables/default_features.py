@@ -27,13 +27,6 @@ Look = Callable[[Sequence[str], int | None], FloatArray]
 CHOOSE_IN_FILE = "choose features with `features`"
 CHOOSE_IN_FRAME = "give features to Observations by themselves"
 
-#: What to do about columns that seem to be probabilities of classes, of a file and of a data frame.
-OF_FILE = (
-    f"name all of them with `classes` '{{columns}}', leave them out with `drop`, or {CHOOSE_IN_FILE} if these are "
-    "meant"
-)
-OF_FRAME = f"name all of them as `classes`, leave them out with `drop`, or {CHOOSE_IN_FRAME} if these are meant"
-
 
 @dataclass(frozen=True)
 class TableHead:
@@ -57,16 +50,14 @@ class TableHead:
     choose: str
 
 
-def default_features(
-    table: TableHead, names: Sequence[str], score: str | None = None, called: str = "", remedy: str = ""
-) -> list[str]:
+def default_features(table: TableHead, names: Sequence[str], score: str | None = None, called: str = "") -> list[str]:
     """Choose the features among columns of which none was named as one, with a warning of odd names.
 
     ``score`` is None if no single column holds the scores; the others are as of `demand_no_classes`.
     """
     chosen = without_row_numbers(table, names)
     if score is not None:
-        demand_no_classes(table, chosen, score, called, remedy)
+        demand_no_classes(table, chosen, score, called)
     warn_of_names(table.name, chosen)
     return chosen
 
@@ -99,7 +90,7 @@ def without_row_numbers(table: TableHead, names: Sequence[str]) -> list[str]:
     return [name for name in names if name not in left]
 
 
-def demand_no_classes(table: TableHead, features: Sequence[str], score: str, called: str, remedy: str) -> None:
+def demand_no_classes(table: TableHead, features: Sequence[str], score: str, called: str) -> None:
     """Refuse features that sum to 1 with the score in every row, because they are probabilities of other classes.
 
     Parameters
@@ -109,8 +100,6 @@ def demand_no_classes(table: TableHead, features: Sequence[str], score: str, cal
         Columns that were not named as features.
     score, called : str
         The column of scores, and what messages call it.
-    remedy : str
-        What to do, for messages; ``{columns}`` is a regular expression of the columns.
 
     Raises
     ------
@@ -134,9 +123,12 @@ def demand_no_classes(table: TableHead, features: Sequence[str], score: str, cal
     if len(found):
         columns = [names[place - 1] for place in places[found]]
         shown = first_of([*map(repr, columns)], MOST)
+        how = "as `classes`"
+        if table.choose == CHOOSE_IN_FILE:
+            how = f"with `classes` '{_expression_of([called, *columns], [called, *names])}'"
         raise InputError(
-            f"In {table.name}, {called!r} sums to 1 with {shown} in every row, as probabilities of classes do; "
-            f"{remedy.format(columns=_expression_of([called, *columns], [called, *names]))}."
+            f"In {table.name}, {called!r} sums to 1 with {shown} in every row, as probabilities of classes do; name "
+            f"all of them {how}, leave them out with `drop`, or {table.choose} if these are meant."
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from manifuse.errors import InputError
 from manifuse.grid import many
-from manifuse.tables.column_file import ENTRY, ColumnFile, open_by_column, open_folder
+from manifuse.tables.column_file import ENTRY, ColumnFile, file_of, open_by_column, open_folder
 from manifuse.tables.column_names import AS_USUAL, ColumnNames, warn_of_unused
 from manifuse.tables.decimal_commas import with_decimal_points
 from manifuse.tables.id_checks import demand_exact
@@ -73,37 +73,31 @@ def _open_by_format(path: Path, columns: ColumnNames) -> ColumnFile:
 
 def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:
     demand_memory(path, GROWTH * path.stat().st_size)
-    if form == "csv":
-        separator, there = _header_of(path, columns)
-        header = columns.ours(path, there)
-        text = {_doubled(name): polars.String for name, ours in header.items() if ours in columns.text}
-        read = partial(polars.read_csv, separator=separator, schema_overrides=text, infer_schema_length=None)
-    else:
-        scan = partial(polars.scan_ndjson, infer_schema_length=None)
-        there = _opened(path, lambda file: scan(file).collect_schema())
-        read = partial(polars.read_ndjson, schema=there)
-    _demand_cells(path, len(there), separator if form == "csv" else ":")
+    frame = _csv(path, columns, polars) if form == "csv" else _json_lines(path, polars)
+    return file_of(path, frame.lazy(), columns, polars, is_read=True)
+
+
+def _csv(path: Path, columns: ColumnNames, polars: ModuleType) -> Any:
+    separator, there = _header_of(path, columns)
+    ours = columns.ours(path, there)
+    text = {_doubled(name): polars.String for name in ours if ours[name] in columns.text}
+    _demand_cells(path, len(there), separator)
+    read = partial(polars.read_csv, separator=separator, schema_overrides=text, infer_schema_length=None)
     try:
-        frame = _opened(path, read)
+        frame = _opened(path, read).rename({_doubled(name): name for name in there if '"' in name}, strict=False)
     except Exception:
-        if form == "csv":
-            _demand_even(path, separator, len(there))
+        _demand_even(path, separator, len(there))
         raise
-    if form == "csv":
-        frame = frame.rename({_doubled(name): name for name in there if '"' in name}, strict=False)
-        frame = _without_blank_end(frame)
-        _demand_exact_ids(path, frame, [name for name, ours in header.items() if ours in columns.text])
-    ours = columns.ours(path, frame.columns)
-    if form == "csv" and separator != ",":
-        frame = with_decimal_points(path, frame, [name for name in ours if ours[name] not in columns.text])
-    found = {ours[each.name]: each.alias(ours[each.name]) for each in frame.get_columns() if each.name in ours}
-    types, theirs = {name: each.dtype for name, each in found.items()}, {ours[name]: name for name in ours}
-    dropped = [name for name in frame.columns if name not in ours]
+    frame = _without_blank_end(frame)
+    _demand_exact_ids(path, frame, [name for name in ours if ours[name] in columns.text])
+    numbers = [name for name in ours if ours[name] not in columns.text]
+    return frame if separator == "," else with_decimal_points(path, frame, numbers)
 
-    def take(names: Sequence[str], first: int, count: int) -> list[Any]:
-        return [found[name].slice(first, count) for name in names]
 
-    return ColumnFile(path, types, frame.height, take, True, theirs, columns.text, dropped)
+def _json_lines(path: Path, polars: ModuleType) -> Any:
+    there = _opened(path, lambda file: polars.scan_ndjson(file, infer_schema_length=None).collect_schema())
+    _demand_cells(path, len(there), ":")
+    return _opened(path, partial(polars.read_ndjson, schema=there))
 
 
 def _demand_even(path: Path, separator: str, width: int) -> None:

@@ -17,7 +17,7 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.column_names import warn_of_unused
 from manifuse.tables.containers import to_floats
-from manifuse.tables.default_features import CHOOSE_IN_FRAME, OF_FRAME, TableHead, default_features
+from manifuse.tables.default_features import CHOOSE_IN_FRAME, TableHead, default_features
 from manifuse.tables.feature_names import places_of
 from manifuse.tables.table_columns import TableColumns
 
@@ -215,7 +215,7 @@ def _features_of(table: nw.DataFrame[Any], others: list[str], called: TableColum
         return to_floats(chosen, what=f"The features of {name}", dimensions=2)
 
     shown = TableHead(name, {each for each, kind in types.items() if kind.is_numeric()}, look, CHOOSE_IN_FRAME)
-    others = default_features(shown, others, score, score or "", OF_FRAME)
+    others = default_features(shown, others, score, score or "")
     _demand_numeric(table, others, name=name, or_else=", or drop it")
     return others
 
@@ -230,13 +230,8 @@ def _demand_numeric(table: nw.DataFrame[Any], features: Sequence[str], *, name: 
         found = types[wrong[0]]
         # What narwhals does not know, such as a sparse column, has a name in its own library.
         kind = str(getattr(table[wrong[0]].to_native(), "dtype", found)) if found == nw.Unknown else str(found)
-        advice = (
-            "give dates as days since a first day"
-            if found.is_temporal()
-            else "convert it with astype(float)"
-            if found in (nw.Unknown, nw.Object)
-            else "convert it to numbers or encode it"
-        )
+        way = "with astype(float)" if found in (nw.Unknown, nw.Object) else "to numbers or encode it"
+        advice = "give dates as days since a first day" if found.is_temporal() else f"convert it {way}"
         raise InputError(
             f"Column {wrong[0]!r} of {name} is of type {kind}{more}, but numbers were expected; {advice}{or_else}."
         )

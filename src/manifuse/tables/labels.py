@@ -57,11 +57,7 @@ class RankLabels:
         self.grades: FloatArray | None = values
         self.better: IndexArray = np.empty(0, dtype=np.intp)
         self.worse: IndexArray = np.empty(0, dtype=np.intp)
-        if len(self.keys) != len(values):
-            raise InputError(
-                f"The labels have {many(len(self.keys), 'id')} but {many(len(values), 'value')}; give one value "
-                "per id."
-            )
+        _demand_one_each(len(self.keys), len(values), "value", "one value")
         self.groups: NDArray[np.str_] | None = None if groups is None else _groups_of(groups, len(values))
         bad = np.flatnonzero(~np.isfinite(values)).tolist()
         if bad:
@@ -153,10 +149,7 @@ class ClassLabels:
         self.names: NDArray[np.str_] = to_text(classes, what="The labels")
         demand_one_order("Ids, classes and groups of the labels", ids, classes, groups)
         self.are_numbers = all_numbers(classes, what="The labels")
-        if len(self.keys) != len(self.names):
-            raise InputError(
-                f"The labels have {many(len(self.keys), 'id')} but {many(len(self.names), 'class')}; give one per id."
-            )
+        _demand_one_each(len(self.keys), len(self.names), "class", "one")
         self.groups: NDArray[np.str_] | None = None if groups is None else _groups_of(groups, len(self.keys))
         if len(set(self.names.tolist())) < 2:
             raise InputError("The labels are all of one class, so they tell none apart; give labels of two or more.")
@@ -219,8 +212,7 @@ def warn_of_unused_groups(name: object) -> None:
 def _groups_of(groups: Any, rows: int) -> NDArray[np.str_]:
     """Check the groups of so many labels, and bring them into one form."""
     names = np.array(to_text(groups, what="The group column of the labels"), dtype=np.str_)
-    if len(names) != rows:
-        raise InputError(f"The labels have {many(rows, 'id')} but {many(len(names), 'group')}; give one group per id.")
+    _demand_one_each(rows, len(names), "group", "one group")
     blank = np.flatnonzero(np.char.strip(names) == "")
     if len(blank):
         raise InputError(
@@ -230,6 +222,12 @@ def _groups_of(groups: Any, rows: int) -> NDArray[np.str_]:
     if len(set(names.tolist())) < 2:
         raise InputError("All labels are of one group, so none can be held out; give other groups, or leave them out.")
     return names
+
+
+def _demand_one_each(ids: int, others: int, noun: str, one: str) -> None:
+    """Refuse labels that have not as many of a noun as ids."""
+    if ids != others:
+        raise InputError(f"The labels have {many(ids, 'id')} but {many(others, noun)}; give {one} per id.")
 
 
 def _is_an_order(better: IndexArray, worse: IndexArray, rows: int) -> bool:

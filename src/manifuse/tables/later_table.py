@@ -46,13 +46,9 @@ class LaterTable:
         if self.is_windowed:
             rows, read = open_table(Path(self.given), self.features, self.fitted, self.columns)
         else:
-            rows, read = self._whole()
+            table = read_table(self.given, features=self.features, fitted=self.fitted, columns=self.columns)
+            rows, read = len(table), lambda first, count: table.part(range(first, min(first + count, len(table))))
         called = read(0, 1).called
         demand_there(self.drop, [called.drop])
         demand_used(self.columns, [called])
         return rows, read
-
-    def _whole(self) -> tuple[int, Callable[[int, int], Table]]:
-        """Read all rows at once; see `open`."""
-        table = read_table(self.given, features=self.features, fitted=self.fitted, columns=self.columns)
-        return len(table), lambda first, count: table.part(range(first, min(first + count, len(table))))

@@ -19,11 +19,14 @@ from manifuse.tables.frame_reading import ClassColumns, observe_frame
 from manifuse.tables.origin import Origin
 from manifuse.tables.scales import Scale, checked, checked_scale, from_points, points_of
 from manifuse.tables.straightening import Straightening, straightened_by
-from manifuse.tables.table_checks import demand_table_name, valid_rows
+from manifuse.tables.table_checks import valid_rows
 from manifuse.tables.table_columns import TableColumns
 
 #: What to do about a matrix where scores were expected.
 MATRIX = "reshape it, or give `classes`, a name for each column, if they are probabilities of classes"
+
+#: What a saved refinement keeps of a table.
+SAVED = ("name", "came", "table", "keys", "feature_names", "scale", "straightening", "classes", "called")
 
 
 class Observations(Saveable):
@@ -107,7 +110,8 @@ class Observations(Saveable):
         classes: Any = None,
         invalid: Literal["refuse", "drop"] = "refuse",
     ) -> None:
-        demand_table_name(name)
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"name={name!r} came, but text was expected; name the table.")
         scale = checked_scale(scale, has_classes=classes is not None)
         if invalid not in ("refuse", "drop"):
             raise InputError(f"invalid={invalid!r} came, but 'refuse' or 'drop' was expected; choose one.")
@@ -214,31 +218,15 @@ class Observations(Saveable):
 
     def to_record(self) -> dict[str, Any]:
         """Return what a saved refinement keeps of it: not the kind of array."""
-        return {
-            "name": self.name,
-            "came": self.came,
-            "table": self.table,
-            "keys": self.keys,
-            "feature_names": write(self.feature_names),
-            "scale": self.scale,
-            "straightening": write(self.straightening),
-            "classes": write(self.classes),
-            "called": write(self.called),
-        }
+        return {name: write(getattr(self, name)) for name in SAVED}
 
     @classmethod
     def from_record(cls, record: Any) -> "Observations":
         """Read a saved table; see `Saveable.from_record`."""
         classes = read(Classes | None, record["classes"])
-        made = cls(
-            record["came"],
-            record["table"],
-            ids=record["keys"],
-            name=record["name"],
-            feature_names=record["feature_names"],
-            scale=record["scale"],
-            classes=None if classes is None else classes.names,
-        )
+        given = {name: record[name] for name in ("name", "feature_names", "scale")}
+        names = None if classes is None else classes.names
+        made = cls(record["came"], record["table"], ids=record["keys"], classes=names, **given)
         made.called, made.classes = read(TableColumns, record["called"]), classes
         return straightened_by(made, read(Straightening | None, record["straightening"]))
 

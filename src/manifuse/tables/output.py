@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from importlib import import_module
-from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +71,7 @@ class TableWriter(ExitStack):
             self._columns.append(columns)
             return
         with writing(self._path):
-            if self._parts:
-                folder = self._parts[0].parent
-            else:
-                folder = self.enter_context(unfinished(Path(realpath(self._path)).parent))
+            folder = self._parts[0].parent if self._parts else self.enter_context(unfinished(self._path))
             self._parts.append(folder / f"{len(self._parts)}.parquet")
             self._parts[-1].write_bytes(table_bytes(".parquet", columns))
 

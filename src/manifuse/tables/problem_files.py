@@ -9,8 +9,8 @@ from pathlib import Path
 from manifuse.errors import InputError
 from manifuse.files import identity
 from manifuse.tables.class_columns import demand_classes
+from manifuse.tables.column_file import FileFeatures
 from manifuse.tables.column_names import ColumnNames, demand_there, demand_used
-from manifuse.tables.feature_source import FileFeatures
 from manifuse.tables.formats import open_columns
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_label

@@ -15,11 +15,10 @@ from manifuse.tables.archives import read_archive, read_array
 from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.classes import Classes
 from manifuse.tables.column_checks import OF_CLASSES, choose_columns, demand_columns, demand_numbers
-from manifuse.tables.column_file import ColumnFile
+from manifuse.tables.column_file import ColumnFile, FileFeatures
 from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.containers import to_text
-from manifuse.tables.default_features import CHOOSE_IN_FILE, OF_FILE, TableHead, default_features
-from manifuse.tables.feature_source import FileFeatures
+from manifuse.tables.default_features import CHOOSE_IN_FILE, TableHead, default_features
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.table import Table
@@ -59,11 +58,10 @@ def read_table(
     ending = path.suffix.lower()
     if ending == ".h5ad":
         return read_annotated(path, entry, columns, features, fitted)
-    table = (
-        _from_archive(path, features)
-        if ending == ".npz"
-        else open_table(path, features, fitted, columns, bare=bool(entry))[1]()
-    )
+    if ending == ".npz":
+        table = _from_archive(path, features)
+    else:
+        table = open_table(path, features, fitted, columns, bare=bool(entry))[1]()
     return replace(table, source=read_features(Path(entry)), feature_names=None) if entry else table
 
 
@@ -141,7 +139,7 @@ def _feature_names_of(
     elif fitted is None:
         numeric = {name for name, kind in file.types.items() if kind.is_numeric()}
         score, head = None if classes else "score", TableHead(path, numeric, file.look, CHOOSE_IN_FILE)
-        names = default_features(head, names, score, file.theirs.get("score", ""), OF_FILE)
+        names = default_features(head, names, score, file.theirs.get("score", ""))
     if fitted is not None and set(fitted) < set(names):
         wanted = set(fitted)
         further = [name for name in names if name not in wanted]

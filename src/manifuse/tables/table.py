@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from manifuse.tables.feature_source import FileFeatures
+from manifuse.tables.column_file import FileFeatures
 from manifuse.tables.observations import Observations
 from manifuse.tables.row_names import Counting, rows_as
 from manifuse.tables.table_checks import finite_rows

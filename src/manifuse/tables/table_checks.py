@@ -24,33 +24,6 @@ LEAST_ROWS = 3
 LEAST_FILLED = 0.5
 
 
-def demand_table_name(name: object) -> None:
-    """Refuse a name of a table that messages and pages cannot show: no text, or blank.
-
-    Raises
-    ------
-    InputError
-        If it is such a name.
-    """
-    if not isinstance(name, str) or not name.strip():
-        raise InputError(f"name={name!r} came, but text was expected; name the table.")
-
-
-def demand_scores(table: Observations, what: str) -> None:
-    """Refuse a table of classes where only scores can be used; ``what`` says who shows or takes them.
-
-    Raises
-    ------
-    InputError
-        If it has classes.
-    """
-    if table.classes is not None:
-        raise InputError(
-            f"{table.name} has probabilities of classes, but {what} one score a row; for classes there are `refine`, "
-            "and `summary`, `to_frame`, `write_report` and `explain` of its result."
-        )
-
-
 def demand_rows(*tables: Observations) -> None:
     """Refuse tables of fewer than three rows. Only rows that came later may be so few.
 
