@@ -239,7 +239,12 @@ CASES = {
     "a reference given twice": ({}, ["--reference", "reference.csv"], "was given twice"),
     "pairs without columns": ({"p.csv": text("a,b\n1,2\n")}, ["--pairs", "p.csv"], "has no 'main' (it has: a, b)"),
     "pairs of unknown ids": ({"p.csv": text("main,reference\nm1,zz\n")}, ["--pairs", "p.csv"], "names 'zz'"),
-    "a row paired twice": ({"p.csv": text("main,reference\nm1,r50\nm1,r51\n")}, ["--pairs", "p.csv"], "twice"),
+    "a row paired twice": (
+        {"p.csv": text("main,reference\nm1,r50\nm1,r51\n")},
+        ["--pairs", "p.csv"],
+        "'m1' of main twice",
+    ),
+    "a title above the header": ({"main.csv": text("July\nid,score,x0\nm1,1,2\n")}, [], "if a title stands above"),
     "features that are an archive": ({"f.npz": archive(x=np.ones(3))}, "main.csv::f.npz", "must end in .npy"),
     "features chosen in an archive": (
         {"main.npz": archive(ids=np.arange(9), scores=np.arange(9.0), features=np.ones((9, 1)))},

@@ -22,8 +22,9 @@ def refine(features, truth, *, names=("age", "outcome"), **options):
         (lambda noise: np.round(noise), {}),
         (lambda noise: noise, {}),
         (lambda noise: 40.0 + 7.0 * noise, {"task": "regression"}),
+        (lambda noise: np.round(40.0 + 20.0 * noise), {"task": "regression"}),
     ],
-    ids=["binary", "grades", "all different", "values"],
+    ids=["binary", "grades", "all different", "values", "rounded"],
 )
 @pytest.mark.parametrize("said", [lambda truth: truth, lambda truth: 3.0 - 2.0 * truth], ids=["same", "reversed"])
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
@@ -34,6 +35,16 @@ def test_a_feature_that_says_the_truth_is_named(rng, truth, options, said):
     with pytest.warns(mf.ManifuseWarning, match="The feature 'outcome' of ours says the label of all 50") as caught:
         refine(features, values[:50], **options)
     assert [each.message.code for each in caught if "says the label" in str(each.message)] == ["truth_in_features"]
+
+
+@pytest.mark.parametrize("rounded", ["feature", "labels"])
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_a_feature_that_says_the_truth_but_for_rounding_is_named(rng, rounded):
+    """Ties of one of the two hide nothing, if twenty values are left."""
+    truth = rng.standard_normal(80)
+    feature, labels = (np.round(truth, 1) if each == rounded else truth for each in ("feature", "labels"))
+    with pytest.warns(mf.ManifuseWarning, match="The feature 'outcome' of ours says the label of all 50"):
+        refine(np.column_stack([rng.standard_normal(80), feature]), labels[:50], task="regression")
 
 
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")

@@ -140,7 +140,7 @@ def warn_of_truth(score: Score, main: Observations, references: Sequence[Observa
         )
     orders, features = _orders_of(truth, is_named=is_named), () if main.table is None else main.table[score.rows].T
     for place, feature in enumerate(features):
-        if _say(feature, orders, is_named=is_named):
+        if _say(feature, orders, is_named=is_named) or any(_is_rounded(feature, order) for order in orders):
             which = str(place) if main.feature_names is None else repr(main.feature_names[place])
             warn(
                 "truth_in_features",
@@ -177,6 +177,12 @@ def _say(values: FloatArray, orders: Sequence[FloatArray], *, is_named: bool) ->
         return values.ndim == 1 and any(np.array_equal(rankdata(values), order) for order in orders)
     said, named, both = (len(np.unique(each, axis=0)) for each in (values, orders[0], np.c_[values, orders[0]]))
     return said == named == both
+
+
+def _is_rounded(values: FloatArray, order: FloatArray) -> bool:
+    """Whether values (l,) have this order but for ties, as they do if one of the two was rounded."""
+    enough = min(len(np.unique(values)), len(np.unique(order))) >= SAID
+    return enough and bool((np.diff(order[np.lexsort([order, values])]) >= 0).all())
 
 
 def _warn_of_strange(grades: FloatArray, keys: NDArray[np.str_], *, regression: bool) -> None:

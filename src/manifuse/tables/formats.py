@@ -181,7 +181,7 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
     another encoding, is a hint to spreadsheets, or has names that repeat or are missing.
     """
     with path.open("rb") as file:
-        line = file.readline(HEADER)
+        line, second = file.readline(HEADER), file.readline(HEADER)
     if len(line) == HEADER and not line.endswith(b"\n"):
         raise InputError(
             f"The first line of {path} has more than {HEADER >> 20} MiB, which is too long for a header; check that "
@@ -203,6 +203,10 @@ def _header_of(path: Path, columns: ColumnNames) -> tuple[str, list[str]]:
     separator, known = usual, {*columns.id, *columns.score, *columns.label, *columns.roles, *columns.text}
     if known.isdisjoint(names):
         separator, names = _separated(header, usual, known)
+    cells = second.count(usual.encode()) + 1
+    if len(names) == 1 < cells:
+        said = f"Line 1 of {path} has one cell, and line 2 has {cells}"
+        raise InputError(f"{said}; if a title stands above the header, delete it.")
     if names.count("") > 1:
         raise InputError(f"{path} has {names.count('')} columns without a name; name them, or leave them out.")
     counts = Counter(names)

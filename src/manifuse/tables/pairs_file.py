@@ -1,5 +1,6 @@
 """Pairs file: ids of the same things, for tables whose ids differ."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -84,8 +85,10 @@ def _warn_of_equal_ids(main: Table, reference: Table, renamed: Table, source: Pa
 def _renamed(reference: Table, main: Table, pairs: Sequence[tuple[str, str]], source: Path) -> Table:
     """Rename the rows of one reference by its pairs of a reference id and a main id."""
     names = dict(pairs)
-    if len(names) < len(pairs) or len(set(names.values())) < len(pairs):
-        raise InputError(f"{source} pairs a row of {reference.name} or {main.name} twice; keep one pair for each row.")
+    for table, sides in ((reference, [theirs for theirs, _ in pairs]), (main, [ours for _, ours in pairs])):
+        twice = next((name for name, count in Counter(sides).items() if count > 1), None)
+        if twice is not None:
+            raise InputError(f"{source} pairs the row {twice!r} of {table.name} twice; keep one pair for each row.")
     with rows_as(reference.counting):
         ids = to_keys(reference.ids, what=f"The id column of {reference.name}").tolist()
     for table, named, there in ((reference, names, ids), (main, names.values(), map(str, main.ids.tolist()))):

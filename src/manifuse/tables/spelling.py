@@ -18,6 +18,9 @@ ZEROS, FRACTION, SIGNS = re.compile(r"(?<![\d.])0+(?=\d)"), re.compile(r"\.0$", 
 #: Numbers, of which signs are part, or a sign elsewhere.
 NUMBER_OR_SIGN = re.compile(rf"^(-?\d+(?:\.\d+)?)$|{SIGNS.pattern}", re.M)
 
+#: Letters that have another form.
+CAPITAL, SMALL = re.compile(r"[^\W\d_a-z]"), re.compile(r"[^\W\d_A-Z]")
+
 #: So many ids are not equal without their signs by chance.
 FEW = 5
 
@@ -34,7 +37,8 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
 
     ``ids`` (l,) are those of ``name``. They may be composed in another way, have characters of no width, have lost
     zeros before a number, as in a spreadsheet, be whole numbers that a program wrote with a fraction, have other
-    hyphens, blanks or signs, unless they are numbers, or, if most ids differ in nothing else, have other capitals.
+    hyphens, blanks or signs, unless they are numbers, or have other capitals. Where capitals tell rows of one table
+    apart, they are meant, unless most ids differ in nothing else.
     """
     sides = main.keys, ids
     fewest = min(map(len, sides))
@@ -56,6 +60,7 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
         (some(FRACTION), partial(FRACTION.sub, ""), False, "whole numbers in one way", 1),
         (some(SIGNS), partial(NUMBER_OR_SIGN.sub, r"\1"), False, "hyphens, blanks and other signs in one way", FEW),
         (2 * equal < fewest, str.casefold, True, "capitals in one way", equal + 1),
+        (some(CAPITAL) and some(SMALL), str.casefold, False, "capitals in one way", FEW),
     ]
     for is_likely, spell, may_merge, said, least in ways:
         if not is_likely:
