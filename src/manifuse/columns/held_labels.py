@@ -107,7 +107,7 @@ def reach_far_rows(own: FloatArray, labelled: IndexArray) -> bool:
 
 
 def apart_of(own: FloatArray, score: Score) -> Apart | None:
-    """Whether own scores (n, 1) of ordered pairs are closer or farther apart than usual; see `Labels`."""
+    """Whether own scores (n, 1) of ordered pairs are closer or farther apart than usual; see `Representative`."""
     if not isinstance(score, PairedRanking):
         return None
     better, worse = np.split(own[score.rows, 0], 2)
