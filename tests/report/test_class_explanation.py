@@ -130,19 +130,22 @@ def test_the_page_says_what_references_say_of_rows_that_changed_class(runs):
 
 
 @pytest.mark.filterwarnings("ignore:.*does not have all classes:manifuse.errors.ManifuseWarning")
-def test_references_with_other_classes_come_as_the_refusal_says(tmp_path):
+def test_references_with_other_classes_come_as_they_were_refined_or_as_the_refusal_says(tmp_path):
     main, others, _, _, _ = draw(1, references=1)
     columns = [f"p_{name}" for name in main.classes.names]
     ours, theirs = (pd.DataFrame(each.came, columns=columns).assign(id=each.keys) for each in (main, others[0]))
     ours["x"], theirs["y"] = main.table[:, 0], others[0].table[:, 0]
     coarse = theirs.assign(p_both=theirs[columns[0]] + theirs[columns[1]]).drop(columns=columns[:2])
-    result = mf.refine(ours, [coarse], classes="p_(.*)", rng=0)
+    remedy = mf.Observations.from_frame(coarse, classes="p_(.*)", name="reference 1")
+    known = mf.refine(ours, [coarse], classes="p_(.*)", rng=0)
+    result = mf.refine(mf.Observations.from_frame(ours, classes="p_(.*)", name="main"), [remedy], rng=0)
+    mf.write_report(known, tmp_path / "page.html", references=[coarse])
+    assert str(mf.explain(known, ours["id"][0], [coarse])) == str(mf.explain(result, ours["id"][0], [remedy]))
     says = "other classes come as `Observations.from_frame` with their `classes` and name='reference 1'"
     with pytest.raises(mf.InputError, match=says):
         mf.write_report(result, tmp_path / "page.html", references=[coarse])
     with pytest.raises(mf.InputError, match=says):
         mf.explain(result, ours["id"][0], [coarse])
-    remedy = mf.Observations.from_frame(coarse, classes="p_(.*)", name="reference 1")
     mf.write_report(result, tmp_path / "page.html", references=[remedy])
     assert str(mf.explain(result, ours["id"][0], [remedy])) == str(
         mf.explain(result, ours["id"][0], [coarse], classes="p_(.*)")

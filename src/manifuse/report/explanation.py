@@ -114,6 +114,7 @@ def explain(
     demand(Refinement, result)
     _demand_id(row)
     fitted = result.fitted_model.main
+    classes = result.provenance.classes if classes is None else classes
     columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label, drop=drop)
     keys = result.main.keys
     if later is not None:

@@ -66,7 +66,7 @@ def write_report(result: Refinement, path: Path | str, *, references: Any = (), 
     """
     demand(Refinement, result)
     names = [entry.name for entry in result.relevance]
-    references = FrameColumns.like(result.main).observe_all(references, names)
+    references = FrameColumns.like(result.main, classes=result.provenance.classes).observe_all(references, names)
     demand_own(result, references)
     path = Path(path_of(path))
     check_report(path)

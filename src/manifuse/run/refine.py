@@ -135,7 +135,8 @@ def refine(
     with hear_warnings() as heard:
         columns = FrameColumns(id, score, classes, label, group, drop, scale)
         result = _refine_observations(*columns.read(main, references, labels), method, seed, backend)
-    return replace(result, warnings=tuple(heard.values()))
+    provenance = replace(result.provenance, classes=classes if isinstance(classes, str) else None)
+    return replace(result, provenance=provenance, warnings=tuple(heard.values()))
 
 
 def _refine_observations(
