@@ -143,7 +143,10 @@ def test_scores_of_a_reference_without_features_are_known_at_rows_that_were_not_
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
 def test_features_that_stay_in_a_file_change_no_bit_and_no_warning(ending, tmp_path, rng):
-    """A reference that knows few of all rows knows most of those that are fitted; a far score is in none of these."""
+    """A reference that knows few of all rows knows most of those that are fitted; a far score is in none of these.
+
+    All rows of another one, which is larger than the sample, too, are common rows.
+    """
     count, known = 1500, 120
     truth = rng.standard_normal(count)
     scores = truth + 1.2 * rng.standard_normal(count)
@@ -154,16 +157,18 @@ def test_features_that_stay_in_a_file_change_no_bit_and_no_warning(ending, tmp_p
     main = pl.DataFrame({"id": [f"m{row}" for row in range(count)], "score": scores, **columns})
     theirs = main[:known].select("id", score=truth[:known] + 0.4 * rng.standard_normal(known))
     theirs.write_csv(tmp_path / "theirs.csv")
+    others = main[:250].select("id", "x0", score=truth[:250] + rng.standard_normal(250))
     main[: known // 2].select("id", label=pl.Series(truth[: known // 2])).write_csv(tmp_path / "known.csv")
-    main.write_csv(tmp_path / "main.csv")
-    (main.write_parquet if ending == "parquet" else main.write_ipc)(tmp_path / f"main.{ending}")
+    for name, table in (("main", main), ("others", others)):
+        table.write_csv(tmp_path / f"{name}.csv")
+        (table.write_parquet if ending == "parquet" else table.write_ipc)(tmp_path / f"{name}.{ending}")
     found = []
     for each in ("csv", ending):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", mf.ManifuseWarning)
             result = mf.refine_files(
                 tmp_path / f"main.{each}",
-                tmp_path / "theirs.csv",
+                [tmp_path / "theirs.csv", tmp_path / f"others.{each}"],
                 labels=tmp_path / "known.csv",
                 method=mf.JointDiffusion(fitted_rows=200),
                 rng=0,

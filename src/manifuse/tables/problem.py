@@ -124,7 +124,9 @@ class Reference:
 
     def part(self, main: Observations, rows: IndexArray) -> Reference:
         """Pair some ``rows`` of its table with a part of the main table."""
-        table = self.table if len(rows) == len(self.table) else self.table.take(rows)
+        # A bridge needs features, and those of others are never read.
+        is_whole = len(rows) == len(self.table) and (self.is_coupled or not self.table.is_unread)
+        table = self.table if is_whole else self.table.take(rows)
         main_rows, reference_rows = pairs_of(main, table)
         turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=self.is_coupled)
         return Reference(table, main_rows, reference_rows, self.known_share, idle is not None, turning)
