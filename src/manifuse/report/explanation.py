@@ -113,10 +113,8 @@ def explain(
     """
     demand(Refinement, result)
     _demand_id(row)
-    fitted = result.fitted_model.main
-    classes = result.provenance.classes if classes is None else classes
+    fitted, keys, classes = result.fitted_model.main, result.main.keys, classes or result.provenance.classes
     columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label, drop=drop)
-    keys = result.main.keys
     if later is not None:
         result, row, keys = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))
     main, names = result.main, [entry.name for entry in result.relevance]
