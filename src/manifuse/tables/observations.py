@@ -71,7 +71,8 @@ class Observations(Saveable):
         How a refinement brought `scores` to normal scores, if it did.
     classes : Classes or None
     table : (n, d) array or None
-        The features, in single or double precision. An array that came in one of these is kept without a copy.
+        The features, in single or double precision. An array that came in one of these is kept without a copy. Those
+        of a large table in a file are `UnreadFeatures`, of which rows are taken as of an array.
     device : str or None
         The torch device of features or predictions that came as tensors outside of this machine's memory.
     keys : (n,) array of str
