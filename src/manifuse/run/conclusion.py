@@ -32,8 +32,9 @@ from manifuse.run.method import JointDiffusion
 from manifuse.run.relevances import disjoint_of, metric_of, relevance_of, worths_of
 from manifuse.tables.observations import Observations
 
-#: Fitted scores are turned around if their correlation with own scores is so many standard errors below 0.
-TURNED = 2.0
+#: What was found turns own scores around if its correlation with them is so many standard errors below 0: where it was
+#: held out, or where it was fitted.
+TURNED_HELD_OUT, TURNED = 1.0, 2.0
 
 
 def conclude(method: JointDiffusion, given: RunInputs) -> tuple[Evidence, Course, FittedModel]:
@@ -181,7 +182,8 @@ def _is_turned(given: RunInputs, found: RunOutputs, scored: Scoring) -> bool:
         correlation(known["own"], known[found.columns.last]) for known in (found.known.held_out, found.known.fitted)
     )
     # Where nearly all rows have labels, what is fitted can turn around while what is held out does not.
-    return held_out < 0 or fitted < -TURNED / np.sqrt(len(given.problem.main))
+    error = 1.0 / np.sqrt(len(given.problem.main))
+    return held_out < -TURNED_HELD_OUT * error or fitted < -TURNED * error
 
 
 def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
