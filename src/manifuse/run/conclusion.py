@@ -182,8 +182,8 @@ def _is_turned(given: RunInputs, found: RunOutputs, scored: Scoring) -> bool:
         correlation(known["own"], known[found.columns.last]) for known in (found.known.held_out, found.known.fitted)
     )
     # Where nearly all rows have labels, what is fitted can turn around while what is held out does not.
-    error = 1.0 / np.sqrt(len(given.problem.main))
-    return held_out < -TURNED_HELD_OUT * error or fitted < -TURNED * error
+    own = found.known.fitted["own"]
+    return bool(held_out < -TURNED_HELD_OUT / np.sqrt(own.size) or fitted < -TURNED / np.sqrt(len(own)))
 
 
 def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
