@@ -479,3 +479,18 @@ def test_scores_of_a_regression_in_other_units_are_brought_into_those_of_the_lab
         remade(case.main, predictions=50.0 + 3.0 * case.main.scores), [], labels, task="regression", rng=0
     )
     assert not usual.evidence.measured.in_other_units
+
+
+def test_a_main_predictor_of_noise_is_not_said_to_be_turned_around_by_chance():
+    """What labels and a good reference show correlates with it by chance, below 0 in half of the problems."""
+    reasons = []
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        truth, noise = rng.standard_normal((2, 200))
+        features = np.column_stack([truth + rng.standard_normal(200), rng.standard_normal(200)])
+        main = mf.Observations(noise, features, ids=range(200), name="ours")
+        known = rng.choice(200, 100, replace=False)
+        theirs = mf.Observations(truth[known] + 0.3 * rng.standard_normal(100), ids=known, name="theirs")
+        reasons.append(mf.refine(main, [theirs], mf.RankLabels(range(60), truth[:60]), rng=0).reason)
+    # An error below 0 is it in a sixth.
+    assert reasons.count(Reason.REVERSED) <= 3
