@@ -13,7 +13,7 @@ from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import first_of, many
-from manifuse.kernels.arrays import BoolArray, FloatArray
+from manifuse.kernels.arrays import BoolArray, FloatArray, never_falls
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import alignment
 from manifuse.tables.drawing_order import order_of
@@ -182,7 +182,7 @@ def _say(values: FloatArray, orders: Sequence[FloatArray], *, is_named: bool) ->
 def _is_rounded(values: FloatArray, order: FloatArray) -> bool:
     """Whether values (l,) have this order but for ties, as they do if one of the two was rounded."""
     enough = min(len(np.unique(values)), len(np.unique(order))) >= SAID
-    return enough and bool((np.diff(order[np.lexsort([order, values])]) >= 0).all())
+    return enough and never_falls(order, values)
 
 
 def _warn_of_strange(grades: FloatArray, keys: NDArray[np.str_], *, regression: bool) -> None:

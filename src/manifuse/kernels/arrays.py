@@ -17,6 +17,11 @@ def without_rounding(values: FloatArray) -> FloatArray:
     return np.asarray(np.round(values, 12))
 
 
+def never_falls(values: FloatArray, along: FloatArray) -> bool:
+    """Whether values (n,) never fall where others (n,) rise; where these are equal, values may be in any order."""
+    return bool((np.diff(values[np.lexsort([values, along])]) >= 0).all())
+
+
 def thinned(count: int, most: int) -> slice:
     """Every k-th of ``count`` things, so that there are at most ``most`` of them."""
     return slice(None, None, -(-count // most))

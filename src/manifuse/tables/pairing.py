@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from manifuse.errors import InputError, warn
 from manifuse.grid import many
-from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.arrays import FloatArray, IndexArray, never_falls
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import inner, is_constant, on_sphere
 from manifuse.tables.drawing_order import order_of
@@ -126,7 +126,7 @@ def _are_alike(ours: FloatArray, theirs: FloatArray) -> bool:
 def _are_levels(theirs: FloatArray, ours: FloatArray) -> bool:
     """Whether scores (p,) are several levels that others were cut into: none is below that of a lower score."""
     enough = len(ours) >= CUT and len(np.unique(theirs)) >= LEVELS
-    return enough and bool((np.diff(theirs[np.lexsort([theirs, ours])]) >= 0).all())
+    return enough and never_falls(theirs, ours)
 
 
 def pairs_of(main: Observations, table: Observations) -> tuple[IndexArray, IndexArray]:
