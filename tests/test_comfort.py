@@ -111,11 +111,11 @@ def test_what_is_clear_is_not_called_chance(taught, value, chance):
 
 
 @pytest.mark.parametrize(
-    "weight, said", [(1.0, None), (0.997, None), (0.42, "42% of what"), (3.14, "3.1 times what"), (1.0049, None)]
+    "factor, said", [(1.0, None), (0.997, None), (0.42, "42% of what"), (3.14, "3.1 times what"), (1.0049, None)]
 )
-def test_references_are_said_to_count_less_or_more_where_they_do(taught, weight, said):
+def test_references_are_said_to_count_less_or_more_where_they_do(taught, factor, said):
     measured = replace(taught.evidence.measured, at_pairs=Gain(-0.01, 0.02, 60, "accuracy"))
-    agreement = replace(taught.evidence.agreement, weight=weight)
+    agreement = replace(taught.evidence.agreement, factor_by_labels=factor)
     evidence = replace(taught.evidence, measured=measured, agreement=agreement)
     (found,) = (each for each in findings_of(evidence, taught.refined) if each.code == "pairs")
     assert ("the references count" in found.sentence) is (said is not None)

@@ -77,7 +77,7 @@ RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
     ),
     "few pairs, or pairs unlike the rest, may diffuse": ({(run_order, "pairs_show_the_rest"): whole}, {}),
     "versions of one model count each": ({(agreement, "UNEXPLAINED"): 10.0}, {}),
-    "labels at pairs do not say how much references count": ({(run_order, "weight_of_references"): whole}, {}),
+    "labels at pairs do not say how much references count": ({(run_order, "factor_by_labels"): whole}, {}),
     "scores far from a normal shape stay as they are": ({(straightening, "STRAIGHT"): -2.0}, {}),
     "a loss at held-out labels is taken": ({}, {"safeguarded": False}),
     "no gain is expected before labels are seen": ({(gain, "EXPECTED_GAIN"): 0.0}, {}),

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import manifuse as mf
-from manifuse.columns.confirmed_shares import left_at_pairs, measured_share, weight_of_references
+from manifuse.columns.confirmed_shares import factor_by_labels, left_at_pairs, measured_share
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
@@ -51,19 +51,19 @@ def test_references_count_as_much_as_makes_the_labels_most_probable(rng):
         expected = (deviations[1] / errors[1] ** 2) / (deviations[0] / errors[0] ** 2)
         rows, pulls = known_rows(own, said, 5000), np.array([0.5])
         for score in (SquaredError(np.arange(5000), 7.0 + 100.0 * truth), GradedRanking(np.arange(5000), truth)):
-            assert 0.5 * weight_of_references(rows, pulls, score) == pytest.approx(expected, rel=0.15)
+            assert 0.5 * factor_by_labels(rows, pulls, score) == pytest.approx(expected, rel=0.15)
 
 
 def test_a_reference_of_noise_is_left_out_and_a_perfect_one_counts_most(rng):
     truth, noise = rng.standard_normal(300), rng.standard_normal((2, 300))
     own, pulls = standardise(truth + 0.5 * noise[0]), np.array([0.5])
     for score in (GradedRanking(np.arange(300), truth), SquaredError(np.arange(300), 7.0 + 100.0 * truth)):
-        assert weight_of_references(known_rows(own, noise[1], 300), pulls, score) < 0.2
-        assert weight_of_references(known_rows(own, truth, 300), pulls, score) == pytest.approx(20.0 / 0.5)
+        assert factor_by_labels(known_rows(own, noise[1], 300), pulls, score) < 0.2
+        assert factor_by_labels(known_rows(own, truth, 300), pulls, score) == pytest.approx(20.0 / 0.5)
         # Only labels of rows that it knows count, and two of them say little.
-        assert weight_of_references(known_rows(own, noise[1], 2), pulls, score) > 0.9
-        assert weight_of_references(known_rows(own, noise[1], 0), pulls, score) == 1.0
-        assert weight_of_references(known_rows(own, noise[1], 300), np.zeros(1), score) == 1.0
+        assert factor_by_labels(known_rows(own, noise[1], 2), pulls, score) > 0.9
+        assert factor_by_labels(known_rows(own, noise[1], 0), pulls, score) == 1.0
+        assert factor_by_labels(known_rows(own, noise[1], 300), np.zeros(1), score) == 1.0
 
 
 def test_five_labels_that_differ_from_all_others_say_little_of_a_reference(rng):
@@ -72,7 +72,7 @@ def test_five_labels_that_differ_from_all_others_say_little_of_a_reference(rng):
     for count, least, most in ((5, 0.9, 1.0), (150, 0.0, 0.1)):
         events = (np.arange(300) < count).astype(float)
         rows = known_rows(standardise(noise[0] + 2.0 * events), standardise(noise[1] - 3.0 * events), 300)
-        assert least <= weight_of_references(rows, np.array([0.5]), GradedRanking(np.arange(300), events)) <= most
+        assert least <= factor_by_labels(rows, np.array([0.5]), GradedRanking(np.arange(300), events)) <= most
 
 
 def test_a_reference_of_noise_is_left_out_for_classes_too(rng):
@@ -82,17 +82,17 @@ def test_a_reference_of_noise_is_left_out_for_classes_too(rng):
     places = np.array([rng.choice(3, p=each) for each in classes.probabilities(2.0 * truth)])
     noise, score = rng.standard_normal((2, 300, 2)), LogLoss(np.arange(300), places, classes)
     own, pulls = truth + 0.5 * noise[0], np.array([0.5])
-    assert weight_of_references(known_rows(own, noise[1], 300), pulls, score) < 0.5
-    assert weight_of_references(known_rows(own, truth, 300), pulls, score) > 2.0
+    assert factor_by_labels(known_rows(own, noise[1], 300), pulls, score) < 0.5
+    assert factor_by_labels(known_rows(own, truth, 300), pulls, score) > 2.0
 
 
 def test_labels_that_say_nothing_of_single_rows_leave_references_as_they_are(rng):
     rows = known_rows(*rng.standard_normal((2, 40)), 40)
     for score in (None, PairedRanking.of(np.arange(20), np.arange(20, 40))):
-        assert weight_of_references(rows, np.ones(1), score) == 1.0
+        assert factor_by_labels(rows, np.ones(1), score) == 1.0
     # Labels that are all alike measure nothing.
     for same in (GradedRanking(np.arange(40), np.ones(40)), SquaredError(np.arange(40), np.ones(40))):
-        assert weight_of_references(rows, np.ones(1), same) == 1.0
+        assert factor_by_labels(rows, np.ones(1), same) == 1.0
 
 
 def test_where_references_know_a_row_labels_there_say_how_much_of_a_lesson_is_left(rng):

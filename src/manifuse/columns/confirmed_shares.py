@@ -62,7 +62,7 @@ def _between(usual: float, measured: float, variance: float) -> float:
     return usual + SHARE_DEVIATION**2 / (SHARE_DEVIATION**2 + variance) * (measured - usual)
 
 
-def weight_of_references(rows: View, pulls: FloatArray, score: Score | None) -> float:
+def factor_by_labels(rows: View, pulls: FloatArray, score: Score | None) -> float:
     """How many times as much as without labels references count, by labels of rows that they know themselves.
 
     Least squares of the truth on own scores and on what the references say together gives two slopes, and so an angle

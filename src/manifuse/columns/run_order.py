@@ -6,7 +6,7 @@ import numpy as np
 
 from manifuse.columns.all_columns import Columns, RunInputs, RunOutputs
 from manifuse.columns.column import FittedViews
-from manifuse.columns.confirmed_shares import weight_of_references
+from manifuse.columns.confirmed_shares import factor_by_labels
 from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
@@ -106,7 +106,8 @@ def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
         harm_shown = 1.0 - missed_share(known.fitted, given.score.rows)
     sure = sureness(own, given.problem.main.classes)
     agreement = ask(own, paired, imputed, same_target=given.same_target, harm_shown=harm_shown, sureness=sure)
-    return replace(agreement, weight=weight_of_references(known.fitted, agreement.pulls_without_labels, given.score))
+    factor = factor_by_labels(known.fitted, agreement.pulls_without_labels, given.score)
+    return replace(agreement, factor_by_labels=factor)
 
 
 def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreement, expected: Expected) -> bool:

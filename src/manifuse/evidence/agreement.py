@@ -58,7 +58,7 @@ class Agreement:
         correlation, mean over references; None with fewer than two.
     worths : tuple of Gain or None
         What is lost of that gain without each reference; None with fewer than three.
-    weight : float
+    factor_by_labels : float
         How many times as much they count in the end, by labels of rows that they know; 1 without such labels.
     """
 
@@ -68,12 +68,12 @@ class Agreement:
     loadings: FloatArray
     gain: Gain | None
     worths: tuple[Gain | None, ...]
-    weight: float = 1.0
+    factor_by_labels: float = 1.0
 
     @property
     def pulls(self) -> FloatArray:
         """How much the standardised scores of each reference count in the end (m,)."""
-        return self.weight * self.pulls_without_labels
+        return self.factor_by_labels * self.pulls_without_labels
 
     @property
     def is_followed(self) -> bool:
@@ -84,7 +84,8 @@ class Agreement:
         """What was answered, as plain values; None where nothing could be measured."""
         gain, error = (None, None) if self.gain is None else (self.gain.value, self.gain.standard_error)
         lists = {name: getattr(self, name).tolist() for name in ("pulls", "loadings")}
-        return {"answer": self.answer.name, "gain": gain, "standard_error": error, "weight": self.weight, **lists}
+        numbers = {"gain": gain, "standard_error": error, "factor_by_labels": self.factor_by_labels}
+        return {"answer": self.answer.name, **numbers, **lists}
 
 
 def ask(

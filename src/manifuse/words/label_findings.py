@@ -80,7 +80,7 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
     yield from _of_limits(evidence, measured)
     yield from _of_calibration(evidence.name, measured)
     if measured.at_pairs is not None:
-        yield _of_pairs(measured.at_pairs, evidence.agreement.weight)
+        yield _of_pairs(measured.at_pairs, evidence.agreement.factor_by_labels)
     if evidence.verdict.reason is Reason.UNGUARDED:
         yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
 
@@ -194,12 +194,12 @@ def of_averaging(evidence: Evidence) -> Iterator[Finding]:
     yield Finding("averaging", taken and ahead.is_clear, said)
 
 
-def _of_pairs(gain: Gain, weight: float) -> Finding:
+def _of_pairs(gain: Gain, factor: float) -> Finding:
     """What the references are worth at rows that they know themselves, and how much labels there make them count."""
     said = f"On the {many(gain.rows, 'labelled row')} that are common rows, following the references {_gained(gain)}"
     said += "." if gain.is_certain or gain.is_clear_loss else ", which could be chance."
-    if f"{weight:.0%}" != "100%":
-        times = f"{weight:.0%} of what" if weight < 1 else f"{figures(weight, 2)} times what"
+    if f"{factor:.0%}" != "100%":
+        times = f"{factor:.0%} of what" if factor < 1 else f"{figures(factor, 2)} times what"
         said += f" By these labels, the references count {times} they would without them."
     return Finding("pairs", gain.is_certain, said)
 
