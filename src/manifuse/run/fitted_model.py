@@ -54,7 +54,9 @@ class FittedModel(Saveable):
     def of(cls, main: Observations, graph: FeatureGraph, found: RunOutputs, scored: Scoring) -> FittedModel:
         """Make the model of what a run found, with the fitted rows refined."""
         columns, known = found.columns, found.known.fitted
-        joining = Joining(graph.neighbours, graph.standardised, graph.scales)
+        joining = None
+        if columns.smoothed is not None:
+            joining = Joining(graph.neighbours, graph.standardised, graph.scales)
         errors = None
         if scored.error_scale is not None:
             change = ChangeIfUnknown.of(columns, scored, main.scores, known, known["unseen"], places_of(main))
@@ -62,7 +64,7 @@ class FittedModel(Saveable):
             errors = scored.errors(known["variance"], columns.references.unknown(known))
         return cls(
             main=main,
-            joining=None if columns.smoothed is None else joining,
+            joining=joining,
             columns=columns,
             scored=scored,
             fitted=RefinedScores(

@@ -83,17 +83,17 @@ def warn_of_features(table: Observations) -> None:
     if table.table is None:
         return
     rows = table.table[thinned(len(table), LOOKED_AT)]
-    _warn_of_thousands(table, rows)
-    _warn_of_far(table, rows)
+    _warn_of_thousands_in_columns(table, rows)
+    _warn_of_far_columns(table, rows)
 
 
 def warn_of_thousands_in_features(table: Observations) -> None:
     """Warn if features seem to have dots between thousands. Of a large table, some rows are looked at."""
     if table.table is not None:
-        _warn_of_thousands(table, table.table[thinned(len(table), LOOKED_AT)])
+        _warn_of_thousands_in_columns(table, table.table[thinned(len(table), LOOKED_AT)])
 
 
-def _warn_of_thousands(table: Observations, rows: FloatArray) -> None:
+def _warn_of_thousands_in_columns(table: Observations, rows: FloatArray) -> None:
     """Warn if features seem to have dots between thousands in some rows (q, d) of their table."""
     cut = np.flatnonzero(_are_thousands(rows))
     if len(cut):
@@ -101,7 +101,7 @@ def _warn_of_thousands(table: Observations, rows: FloatArray) -> None:
         warn("thousands", f"In {where}, {THOUSANDS.format('some values')}")
 
 
-def _warn_of_far(table: Observations, rows: FloatArray) -> None:
+def _warn_of_far_columns(table: Observations, rows: FloatArray) -> None:
     """Warn if a few values of features are far from the rest, or missing, in some rows (q, d) of their table."""
     missing = _number_for_missing(rows)
     written = np.flatnonzero(np.isfinite(missing))
