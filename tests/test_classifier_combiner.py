@@ -128,6 +128,11 @@ def test_scores_and_wrong_shapes_are_refused(drawn, combiner):
         combiner.fit(X, truth[:-1])
     with pytest.raises(mf.InputError, match="No columns of classes were named for X"):
         mf.ClassifierCombiner(others).fit(X, truth)
+    with pytest.raises(mf.InputError, match=r"name two or more in `class_columns`, or give it an expression, such"):
+        mf.ClassifierCombiner(others).fit(X, truth)
+    with pytest.raises(mf.InputError, match=r"name it with `class_columns` \(of one table alone"):
+        combiner.set_params(class_columns=["p_none", "p_other"]).fit(X, truth)
+    combiner.set_params(class_columns=COLUMNS)
     with pytest.raises(mf.InputError, match="The known classes of y are all missing"):
         combiner.fit(X, truth).score(X, np.full(len(X), None, dtype=object))
     assert clone(combiner).get_params()["class_columns"] == COLUMNS

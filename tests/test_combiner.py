@@ -62,8 +62,10 @@ def test_columns_may_have_other_names_and_scores_may_be_probabilities(case):
     expected = mf.refine(main, case.references, case.labels(), rng=0)
     np.testing.assert_allclose(combiner.fit(frame, y).predict(frame), expected.predictions, rtol=1e-9)
     assert clone(combiner).get_params()["id_column"] == "patient"
-    with pytest.raises(mf.InputError, match="X has no column 'patient'"):
+    with pytest.raises(mf.InputError, match=r"X has no column 'patient'.* or name it with `id_column` \("):
         combiner.fit(frame_of(case.main).assign(town="Bonn"), y)
+    with pytest.raises(mf.InputError, match=r"X has no column 'risk'.* or name it with `score_column` \("):
+        combiner.predict(frame.drop(columns="risk"))
 
 
 def test_of_a_truth_of_0_and_1_the_score_is_the_area_under_the_curve(case):

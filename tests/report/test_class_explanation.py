@@ -141,7 +141,7 @@ def test_references_with_other_classes_come_as_they_were_refined_or_as_the_refus
     result = mf.refine(mf.Observations.from_frame(ours, classes="p_(.*)", name="main"), [remedy], rng=0)
     mf.write_report(known, tmp_path / "page.html", references=[coarse])
     assert str(mf.explain(known, ours["id"][0], [coarse])) == str(mf.explain(result, ours["id"][0], [remedy]))
-    says = "other classes come as `Observations.from_frame` with their `classes` and name='reference 1'"
+    says = "read other classes with `Observations.from_frame`, with its classes= and name='reference 1'"
     with pytest.raises(mf.InputError, match=says):
         mf.write_report(result, tmp_path / "page.html", references=[coarse])
     with pytest.raises(mf.InputError, match=says):

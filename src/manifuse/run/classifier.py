@@ -1,7 +1,7 @@
 """ClassifierCombiner: `refine` of class probabilities as a scikit-learn classifier."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,12 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     >>> combiner.predict_proba(halves.main).shape
     (899, 10)
     """
+
+    _in_place: ClassVar[dict[str, str]] = {
+        "id": "`id_column`",
+        "score": "`score_column` of a PredictorCombiner",
+        "classes": "`class_columns`",
+    }
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,12 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
     True
     """
 
+    _in_place: ClassVar[dict[str, str]] = {
+        "id": "`id_column`",
+        "score": "`score_column`",
+        "classes": "`class_columns` of a ClassifierCombiner",
+    }
+
     def __init__(
         self,
         references: Any = (),
@@ -130,7 +136,7 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
             self.__dict__.pop(name, None)
         if not isinstance(X, Observations):
             validate_data(self, X, skip_check_array=True)
-        with hear_warnings() as heard:
+        with hear_warnings() as heard, self._named_here():
             result = self._refine(X, y)
         self.refinement_ = replace(result, warnings=tuple(heard.values()))
         return self
@@ -275,7 +281,8 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
 
     def _later(self, X: Any) -> Observations:
         """Read rows after the fit; warn of those that would have paired in it."""
-        rows = self._observe(X, self.refinement_.main)
+        with self._named_here():
+            rows = self._observe(X, self.refinement_.main)
         warn_of_lost_pairs(rows, self.refinement_.main, self._columns.observe_all(self.references))
         return rows
 

@@ -1,10 +1,14 @@
 """Method parameters: hyperparameters of a method as parameters of an estimator of scikit-learn."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
+from manifuse.errors import InputError
 from manifuse.grid import many
 from manifuse.run.method import JointDiffusion, checked_method, parameters_of, with_parameters
 from manifuse.tables.frame_reading import is_frame
@@ -14,6 +18,9 @@ class MethodParameters(BaseEstimator):  # type: ignore[misc]
     """An estimator whose parameter ``method`` is a `JointDiffusion` or None; its fields are parameters, too."""
 
     method: JointDiffusion | None
+
+    #: Parameters that messages about data frames name in backticks, and what to say in their place.
+    _in_place: ClassVar[dict[str, str]] = {}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with ``deep``, also the hyperparameters as ``method__*``."""
@@ -34,6 +41,15 @@ class MethodParameters(BaseEstimator):  # type: ignore[misc]
         if inner:
             self.method = with_parameters(checked_method(self.method), inner)
         return self
+
+    @contextmanager
+    def _named_here(self) -> Iterator[None]:
+        """Raise refusals of data frames with the names that their parameters have here."""
+        try:
+            yield
+        except InputError as error:
+            sentence = re.sub(r"`(\w+)`", lambda named: self._in_place.get(named[1], named[0]), str(error))
+            raise type(error)(sentence) from error.__cause__
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Name the parameters as scikit-learn does, but tables by their sizes: messages of errors show this."""

@@ -63,7 +63,7 @@ def columns_in(
 ) -> nw.DataFrame[Any]:
     """Return a data frame that has these columns and those to ``drop``; ``or_else`` is what could come in its place.
 
-    The first column is the ``id``, and the ``second`` has scores or labels.
+    The first column is the ``id``, and the ``second`` parameter names the others: scores, classes or labels.
 
     ``or_classes`` is added to what can be done where a column of scores is missing.
 
@@ -158,16 +158,22 @@ def observe_frame(
     named = None if classes is None else list(classes.values() if isinstance(classes, Mapping) else classes)
     scores = (score,) if classes is None else tuple(map(str, classes))
     if not scores:
-        raise InputError(f"No columns of classes were named for {name}; give two or an expression such as 'p_(.*)'.")
+        raise InputError(
+            f"No columns of classes were named for {name}; name two or more in `classes`, or give it an expression, "
+            "such as 'p_(.*)'."
+        )
     called = TableColumns(id, score, () if classes is None else scores, drop)
-    _demand_kept((id, *scores), drop, name=name)
+    needed = (id, *scores)
+    _demand_kept(needed, drop, name=name)
     called.demand_free(name)
     or_classes = ", or name columns of class probabilities with `classes`"
     if classes is not None:
         # Later rows must have the classes of the fit.
-        other = f"; other classes come as `Observations.from_frame` with their `classes` and name={name!r}"
+        other = f"; read other classes with `Observations.from_frame`, with its classes= and name={name!r}"
         or_classes = other if fitted is None else ""
-    table = columns_in(frame, (id, *scores), name=name, drop=drop if fitted is None else (), or_classes=or_classes)
+    role = "score" if classes is None else "classes"
+    dropped = drop if fitted is None else ()
+    table = columns_in(frame, needed, name=name, drop=dropped, or_classes=or_classes, second=role)
     # A score beside the classes is what a user had before, and no feature.
     unread = {id, score, *scores, *drop, *without, *(() if fitted is None else fitted.called.drop)}
     others = [each for each in table.columns if each not in unread]
