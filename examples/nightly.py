@@ -35,7 +35,7 @@ def frame_of(table):
 def manifuse(*arguments):
     """Run a command in the folder, and show what it prints."""
     print("$ manifuse", *arguments)
-    command = [sys.executable, "-m", "manifuse.cli", *arguments]
+    command = [sys.executable, "-m", "manifuse", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     print(done.stdout + done.stderr + f"exit status {done.returncode}")
     return done

@@ -336,7 +336,7 @@ def hostile(rng, folder):
     command = [
         sys.executable,
         "-m",
-        "manifuse.cli",
+        "manifuse",
         "refine",
         file.name,
         "--reference",

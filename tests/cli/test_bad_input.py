@@ -825,7 +825,7 @@ def test_few_pairs_and_a_constant_reference_warn_and_go_on(folder):
     table(few.references[0]).write_csv("reference.csv")
     table(remade(few.references[0], predictions=np.ones(60))).write_csv("constant.csv")
     files = ["main.csv", "--reference", "reference.csv", "--reference", "constant.csv"]
-    command = [sys.executable, "-m", "manifuse.cli", "refine", *files, "--out", "out.csv"]
+    command = [sys.executable, "-m", "manifuse", "refine", *files, "--out", "out.csv"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0
     message = " ".join(done.stderr.split())

@@ -134,7 +134,7 @@ def test_the_export_of_a_data_set_brings_its_tables(tmp_path, monkeypatch, capsy
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_it_serves_until_it_is_interrupted(folder, number):
     process = subprocess.Popen(
-        [sys.executable, "-m", "manifuse.cli", "explore", *FILES, "--port", "0"],
+        [sys.executable, "-m", "manifuse", "explore", *FILES, "--port", "0"],
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONUNBUFFERED": "1"},

@@ -45,7 +45,7 @@ def test_it_ends_in_a_sentence_or_changes_nothing(number, when, status, says, tm
         f"signal.signal(number, signal.{'default_int_handler' if number == signal.SIGINT else 'SIG_DFL'})\n"
         f"{when}"
         f"sys.argv = ['manifuse', *{['show', 'a'] if when is COMMAND else ['--version']}]\n"
-        "from manifuse.cli.__main__ import start\n"
+        "from manifuse.__main__ import start\n"
         "start()\n"
     )
     # Python ends a module by SIGINT where it ends a script or a text by the status that was asked for.
@@ -60,7 +60,7 @@ def test_output_in_another_encoding_is_no_failure(encoding):
         "import sys\n"
         "from manifuse.cli import app\n"
         "app.main = lambda: print('“ours” ──')\n"
-        "from manifuse.cli.__main__ import start\n"
+        "from manifuse.__main__ import start\n"
         "start()\n"
     )
     env = os.environ | {"PYTHONIOENCODING": encoding}
@@ -75,7 +75,7 @@ def test_a_background_job_and_one_under_nohup_go_on_ignoring_it(number):
         f"signal.signal(signal.{number}, signal.SIG_IGN)\n"
         "from manifuse.cli import app\n"
         f"app.main = lambda: signal.raise_signal(signal.{number})\n"
-        "from manifuse.cli.__main__ import start\n"
+        "from manifuse.__main__ import start\n"
         "start()\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -100,7 +100,7 @@ def test_a_result_that_cannot_be_printed_ends_in_a_sentence(arguments, tmp_path,
     (tmp_path / "labels.csv").write_text("id,label\n" + "".join(f"m{k},{k}\n" for k in range(0, 60, 3)))
     out = ["--out", "out.csv"] if "--json" in arguments else []
     with open("/dev/full", "wb") as full:
-        command = [sys.executable, "-m", "manifuse.cli", *arguments, *out]
+        command = [sys.executable, "-m", "manifuse", *arguments, *out]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.endswith(
@@ -112,7 +112,7 @@ def test_a_result_that_cannot_be_printed_ends_in_a_sentence(arguments, tmp_path,
 
 
 def test_a_result_without_a_standard_output_ends_in_a_sentence():
-    command = f"{shlex.quote(sys.executable)} -m manifuse.cli --version >&-"
+    command = f"{shlex.quote(sys.executable)} -m manifuse --version >&-"
     done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("manifuse: The result cannot be printed (Bad file descriptor)")
@@ -122,7 +122,7 @@ def test_a_working_directory_that_is_gone_is_named(tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
     code = "import os, sys; os.rmdir(os.getcwd()); sys.argv = ['manifuse', 'demo']; "
-    code += "from manifuse.cli.__main__ import start; start()"
+    code += "from manifuse.__main__ import start; start()"
     done = subprocess.run([sys.executable, "-c", code], cwd=gone, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == (

@@ -264,7 +264,7 @@ def test_the_same_seed_writes_the_same_bytes(folder, run):
     (folder / "seed.toml").write_text("seed = 5\n")
     assert run(*arguments, "one.csv").returncode == 0
     # Also in its own process, as a user runs it.
-    subprocess.run([sys.executable, "-m", "manifuse.cli", "refine", *arguments, "two.csv"], check=True)
+    subprocess.run([sys.executable, "-m", "manifuse", "refine", *arguments, "two.csv"], check=True)
     assert (folder / "one.csv").read_bytes() == (folder / "two.csv").read_bytes()
 
 

@@ -149,42 +149,26 @@ def observe_frame(
         If a column is missing, a feature holds anything but numbers, or features seem to be probabilities of classes.
     """
     demand_names(drop, classes)
-    drop = tuple(map(str, drop))
-    if isinstance(classes, str):
-        there = columns_in(frame, (), name=name).columns
-        found: Mapping[str, str] = classes_matching(classes, (each for each in there if each != id))
-        demand_classes(classes, found, name)
-        classes = found
-    named = None if classes is None else list(classes.values() if isinstance(classes, Mapping) else classes)
-    scores = (score,) if classes is None else tuple(map(str, classes))
-    if not scores:
-        raise InputError(
-            f"No columns of classes were named for {name}; name two or more in `classes`, or give it an expression, "
-            "such as 'p_(.*)'."
-        )
-    called = TableColumns(id, score, () if classes is None else scores, drop)
-    needed = (id, *scores)
-    _demand_kept(needed, drop, name=name)
-    called.demand_free(name)
-    or_classes = ", or name columns of class probabilities with `classes`"
-    if classes is not None:
+    called, named = _called(frame, TableColumns(id, score, drop=tuple(map(str, drop))), classes, name=name)
+    needed = (id, *(called.classes or (score,)))
+    second, or_else = "score", ", or name columns of class probabilities with `classes`"
+    if named is not None:
         # Later rows must have the classes of the fit.
-        other = f"; read other classes with `Observations.from_frame`, with its classes= and name={name!r}"
-        or_classes = other if fitted is None else ""
-    role = "score" if classes is None else "classes"
-    dropped = drop if fitted is None else ()
-    table = columns_in(frame, needed, name=name, drop=dropped, or_classes=or_classes, second=role)
+        others = f"; read other classes with `Observations.from_frame`, with its classes= and name={name!r}"
+        second, or_else = "classes", others if fitted is None else ""
+    dropped = called.drop if fitted is None else ()
+    table = columns_in(frame, needed, name=name, drop=dropped, second=second, or_classes=or_else)
     # A score beside the classes is what a user had before, and no feature.
-    unread = {id, score, *scores, *drop, *without, *(() if fitted is None else fitted.called.drop)}
-    others = [each for each in table.columns if each not in unread]
-    kept = _without_unused(others, called, name=name)
+    unread = {score, *needed, *called.drop, *without, *(() if fitted is None else fitted.called.drop)}
+    left = [each for each in table.columns if each not in unread]
+    kept = _without_unused(left, called, name=name)
     if fitted is None:
         features = _features_of(table, kept, called, name=name)
-        called = replace(called, drop=(*drop, *(each for each in others if each not in features)))
+        called = replace(called, drop=(*called.drop, *(each for each in left if each not in features)))
     else:
         features = _features_as_in(fitted, table, kept, name=name)
     made = kind(
-        (table[score] if classes is None else table[list(scores)]).to_native(),
+        (table[score] if named is None else table[list(called.classes)]).to_native(),
         table[features].to_native() if features else None,
         ids=table[id].to_native(),
         name=name,
@@ -195,11 +179,25 @@ def observe_frame(
     return made
 
 
-def _demand_kept(needed: Sequence[str], drop: Sequence[str], *, name: str) -> None:
-    """Refuse to leave out a column that is needed."""
-    lost = next((each for each in needed if each in drop), None)
-    if lost is not None:
-        raise InputError(f"`drop` has {lost!r}, which {name} cannot do without; leave it out of `drop`.")
+def _called(
+    frame: Any, named: TableColumns, classes: ClassColumns, *, name: str
+) -> tuple[TableColumns, list[str] | None]:
+    """Find what columns are called, with those of classes, and the names of these classes; None of scores."""
+    if isinstance(classes, str):
+        there = columns_in(frame, (), name=name).columns
+        found: Mapping[str, str] = classes_matching(classes, (each for each in there if each != named.id))
+        demand_classes(classes, found, name)
+        classes = found
+    called = replace(named, classes=() if classes is None else tuple(map(str, classes)))
+    called.demand_usable(name)
+    if classes is None:
+        return called, None
+    if not called.classes:
+        raise InputError(
+            f"No columns of classes were named for {name}; name two or more in `classes`, or give it an expression, "
+            "such as 'p_(.*)'."
+        )
+    return called, list(classes.values() if isinstance(classes, Mapping) else classes)
 
 
 def _without_unused(others: list[str], called: TableColumns, *, name: str) -> list[str]:

@@ -130,7 +130,7 @@ def _feature_names_of(
     path, scores = file.path, tuple(classes) or ("score",)
     if fitted is not None and not fitted:
         return ()
-    TableColumns(file.theirs["id"], classes=tuple(classes)).demand_free(path)
+    TableColumns(file.theirs["id"], classes=tuple(classes)).demand_usable(path)
     # A score beside the classes is what a user had before, and no feature.
     names = [name for name in file.types if name not in ("id", "score", *scores)]
     # A table of ids and scores alone has nothing to choose from.

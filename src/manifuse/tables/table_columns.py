@@ -39,14 +39,19 @@ class TableColumns:
             columns.append(column)
         return cls(classes=tuple(columns))
 
-    def demand_free(self, name: object) -> None:
-        """Refuse names that a refined table has for other columns; ``name`` is that of the table, for messages.
+    def demand_usable(self, name: object) -> None:
+        """Refuse what a table cannot be read or written with; ``name`` is that of the table, for messages.
 
         Raises
         ------
         InputError
-            If the ids or a class are in a column of such a name.
+            If a column is left out that is needed, or the ids or a class are in a column that is called as one that a
+            refined table has.
         """
+        needed = (self.id, *(self.classes or (self.score,)))
+        lost = next((each for each in needed if each in self.drop), None)
+        if lost is not None:
+            raise InputError(f"`drop` has {lost!r}, which {name} cannot do without; leave it out of `drop`.")
         written = OF_CLASSES if self.classes else OF_SCORES
         taken = next((each for each in (self.id, *self.classes) if each in written), None)
         if taken is not None:
