@@ -301,6 +301,16 @@ CASES = {
         [],
         "holds '1,100' where numbers were expected; correct it (numbers have a decimal point, and nothing between",
     ),
+    "decimal commas, and dots between thousands": (
+        {"main.csv": text(PLAIN.replace(",", ";").replace(".", ",").replace("-0,32210346660645733", "1.234,56"))},
+        [],
+        "Column 'x1' of main.csv holds '1.234,56' where numbers were expected; correct it (numbers have a decimal",
+    ),
+    "amounts in euros": (
+        {"main.csv": frame(MAIN.with_columns(pl.format("{} \u20ac", pl.int_range(100, 160)).alias("x1")))},
+        [],
+        "Column 'x1' of main.csv holds '100 \u20ac' where numbers were expected; correct it, without the \u20ac sign.",
+    ),
     "decimal commas and decimal points": (
         {
             "main.csv": lambda path: MAIN.with_columns(
@@ -648,6 +658,15 @@ ACCEPTED = {
     "a byte order mark": ({"main.csv": binary(b"\xef\xbb\xbf" + PLAIN.encode())}, [], ""),
     "semicolons": ({"main.csv": text(PLAIN.replace(",", ";"))}, [], ""),
     "semicolons and decimal commas": ({"main.csv": text(PLAIN.replace(",", ";").replace(".", ","))}, [], ""),
+    "decimal commas, and a number with an exponent": (
+        {
+            "main.csv": text(
+                PLAIN.replace("0.00046692439418305476", "4.6692439418305476e-04").replace(",", ";").replace(".", ",")
+            )
+        },
+        [],
+        "",
+    ),
     "row numbers without a name": (
         {"main.csv": frame(MAIN.with_row_index("").select(*MAIN.columns[:2], "", *MAIN.columns[2:]))},
         [],

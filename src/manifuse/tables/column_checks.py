@@ -13,6 +13,7 @@ from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.tables.class_columns import expression_of
+from manifuse.tables.decimal_commas import NUMBER
 from manifuse.tables.id_checks import LONGEST, exact_below
 
 Columns = dict[str, NDArray[Any]]
@@ -22,6 +23,9 @@ OF_CLASSES = ", or, if it names classes, give a column of 0 and 1 for each, and 
 
 #: What other programs write for a missing value.
 MISSING = ("na", "n/a", "n.a.", "k.a.", "nan", "null", "none", "-", "?", ".")
+
+#: A number with the sign of a unit before or after it.
+WITH_SIGN = re.compile(r"\s*[+-]?\s*(?:([$\u00a3\u20ac])\s*[+-]?[\d.,]+|[\d.,]+\s*([%$\u00a3\u20ac]))\s*")
 
 #: A number with a decimal comma, or with commas between thousands.
 WITH_COMMA = re.compile(r"\s*[+-]?\d[\d,.]*,\d+(\.\d*)?(e[+-]?\d+)?\s*", re.IGNORECASE)
@@ -131,12 +135,17 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
 
 
 def first_text(column: Any) -> Any:
-    """Of a column of text, a series of the first entry that is no number; of others, the column."""
+    """Of a column of text, a series of the first entry that is no number; of others, the column.
+
+    Where decimal commas are not read, an entry that is no number with one either is why.
+    """
     polars = import_module("polars")
     if column.dtype != polars.String:
         return column
     numbers = column.str.strip_chars().cast(polars.Float64, strict=False)
-    return column.filter(numbers.is_null() & column.is_not_null()).head(1)
+    text = column.filter(numbers.is_null() & column.is_not_null())
+    other = text.filter(~text.str.strip_chars().str.contains(NUMBER))
+    return (other if len(other) else text).head(1)
 
 
 def demand_numbers(
@@ -163,11 +172,12 @@ def demand_numbers(
         sample = next((value for value in known if not _is_number(value)), known[0])
         shown = " ".join(reprlib.repr(sample).split())  # arrays in a column print over several lines
         text, or_drop = sample if isinstance(sample, str) else "", ", or leave it out with `drop`"
+        signed = WITH_SIGN.fullmatch(text)
         remedies = (
             (WITH_COMMA.fullmatch(text), " (numbers have a decimal point, and nothing between thousands)"),
             (is_feature and DATE.fullmatch(text), f", give dates as days since a first day{or_drop}"),
             (text.strip().lower() in MISSING, ", and leave cells of missing values empty"),
-            (text.strip().endswith("%"), ", without the % sign"),
+            (signed, f", without the {signed and (signed[1] or signed[2])} sign"),
             (instead, instead),
             (is_feature, f", encode categories as columns of 0 and 1{or_drop}"),
         )

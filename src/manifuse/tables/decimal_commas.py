@@ -8,7 +8,7 @@ from typing import Any
 from manifuse.errors import InputError
 
 #: Numbers that may have a decimal comma, and those of which the comma may also stand between thousands.
-NUMBER, THOUSANDS = r"^[+-]?\d+(,\d+)?$", r"^[+-]?[1-9]\d{0,2},\d{3}$"
+NUMBER, THOUSANDS = r"^[+-]?\d+(,\d+)?([eE][+-]?\d+)?$", r"^[+-]?[1-9]\d{0,2},\d{3}$"
 
 
 def with_decimal_points(path: Path, frame: Any, names: Iterable[str]) -> Any:

@@ -66,7 +66,10 @@ class RankLabels:
                 "(`drop_invalid` of `refine_files`)."
             )
         if len(np.unique(values)) < 2:
-            raise InputError("The labels are all equal, so they teach nothing; give at least two different values.")
+            raise InputError(
+                "The labels are all equal, so they teach nothing; give at least two different values, or "
+                "refine without labels."
+            )
 
     @classmethod
     def from_pairs(cls, better: Any, worse: Any) -> RankLabels:
@@ -152,7 +155,10 @@ class ClassLabels:
         _demand_one_each(len(self.keys), len(self.names), "class", "one")
         self.groups: NDArray[np.str_] | None = None if groups is None else _groups_of(groups, len(self.keys))
         if len(set(self.names.tolist())) < 2:
-            raise InputError("The labels are all of one class, so they tell none apart; give labels of two or more.")
+            raise InputError(
+                "The labels are all of one class, so they tell none apart; give labels of two or more, "
+                "or refine without labels."
+            )
 
     def __len__(self) -> int:
         """Number of labelled rows."""
