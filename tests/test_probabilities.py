@@ -354,8 +354,6 @@ def test_the_command_line_takes_them_and_asks_about_others(folder, monkeypatch, 
     np.testing.assert_allclose(later["score"], expected, rtol=1e-9)
     capsys.readouterr()
     assert run(monkeypatch, *REFINE) in (0, None)
-    assert 'if yours are probabilities, refine with scale = "probability" at the top of a config' in " ".join(
-        capsys.readouterr().err.split()
-    )
+    assert "if yours are probabilities, refine with --scale probability" in " ".join(capsys.readouterr().err.split())
     Path("odds.toml").write_text('scale = "odds"\n')
     assert run(monkeypatch, *REFINE, "--config", "odds.toml") == 2

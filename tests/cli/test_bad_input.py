@@ -464,8 +464,8 @@ CASES = {
     ),
     "what only a config says": (
         {},
-        ["--scale", "probability"],
-        "There is no option --scale; set scale at the top of a TOML file, and give that with --config.",
+        ["--seed", "1"],
+        "There is no option --seed; set seed at the top of a TOML file, and give that with --config.",
     ),
     "a hyperparameter as an option": (
         {},
@@ -634,7 +634,11 @@ CASES = {
         "An empty text came after --labels, but a value was expected",
     ),
     "an empty value of an option": ({}, ["--features="], "An empty text came after --features, but a value"),
-    "an unknown backend": ({}, ["--backend", "moon"], "backend='moon' came, but host, cuda"),
+    "an unknown backend": (
+        {"run.toml": text('backend = "moon"')},
+        ["--config", "run.toml"],
+        "backend='moon' came, but host, cuda",
+    ),
 }
 
 #: Odd input that is accepted: its files, further arguments, and what the warning contains, if there is one.

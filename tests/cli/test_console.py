@@ -21,8 +21,8 @@ def test_a_warning_is_shown_once_for_each_table_whatever_numbers_it_has(name, mo
 
 def test_a_line_that_breaks_within_a_parameter_breaks_within_its_option():
     assert in_flags('probabilities, refine with\nscale="probability"; labels') == (
-        'probabilities, refine\nwith scale = "probability" at the top of a config; labels'
+        "probabilities, refine with\n--scale probability; labels"
     )
-    assert in_flags('refine with scale="logits"') == 'refine with scale = "logits" at the top of a config'
+    assert in_flags("set `same_target` to\nfalse") == "give\n--ask-references"
     place = "set safeguarded = false in the table [method] of a config to take it"
     assert in_flags("set `safeguarded` to false to take it") == place

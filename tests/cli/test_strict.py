@@ -114,9 +114,7 @@ def test_a_scale_that_has_no_option_is_set_in_a_config():
     for row in ([2.0, -1.0], [0.7, 0.7]):
         with pytest.raises(mf.InputError) as refused:
             mf.Observations([row, [0.4, 0.6], [0.1, 0.9]], ids=["a", "b", "c"], classes=("yes", "no"))
-        assert in_flags(str(refused.value)).endswith(
-            'decision values, refine with scale = "logits" at the top of a config.'
-        )
+        assert in_flags(str(refused.value)).endswith("decision values, refine with --scale logits.")
 
 
 @pytest.mark.parametrize("reason", REASONS)

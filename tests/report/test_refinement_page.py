@@ -166,7 +166,7 @@ def runs():
             plain.references,
             few_labels(plain),
             {},
-            ["could be chance", "predict the same thing"],
+            ["are too few to measure a gain", "predict the same thing"],
             None,
         ),
         "too few labels, taken all the same": (

@@ -209,7 +209,7 @@ def test_risks_that_move_in_the_mean_are_told_of(share, moved):
     ones = rng.permutation(np.flatnonzero(truth))[:40]
     others = rng.permutation(np.flatnonzero(~truth))[: round(len(ones) * (1.0 / share - 1.0))]
     rows = np.concatenate([ones, others])
-    noisy = 1.0 / (1.0 + np.exp(3.8 - 0.3 * (log_odds + 3.8) - 0.4 * rng.standard_normal(2000)))
+    noisy = 1.0 / (1.0 + np.exp(3.8 - 0.1 * (log_odds + 3.8) - 0.4 * rng.standard_normal(2000)))
     main = mf.Observations(noisy, features, ids=range(2000), scale="probability", name="ours")
     theirs = mf.Observations(log_odds[:150] + 0.3 * rng.standard_normal(150), ids=range(150), name="theirs")
     result = mf.refine(main, [theirs], mf.RankLabels(rows, truth[rows].astype(int)), rng=0)

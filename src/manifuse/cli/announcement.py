@@ -17,7 +17,8 @@ def lines_of(main: Table, references: Sequence[Table], labels: RankLabels | Clas
         return lines
     noun = "ordered pair" if isinstance(labels, RankLabels) and labels.grades is None else "labelled row"
     classes = f", {many(len({*labels.names.tolist()}), 'class')}" if isinstance(labels, ClassLabels) else ""
-    return [*lines, f"labels: {many(len(labels), noun)}{classes}"]
+    groups = "" if labels.groups is None else f" in {many(len({*labels.groups.tolist()}), 'group')}"
+    return [*lines, f"labels: {many(len(labels), noun)}{groups}{classes}"]
 
 
 def _described(table: Table) -> str:

@@ -28,8 +28,8 @@ OPTIONS = {"classes", "drop", "drop_invalid", "features", "id", "label", "labels
 
 #: The same where a sentence says a value: its option, or its key in a config. A line may break within it.
 VALUED = {
-    'refine with scale="logits"': 'refine with scale = "logits" at the top of a config',
-    'refine with scale="probability"': 'refine with scale = "probability" at the top of a config',
+    'scale="logits"': "--scale logits",
+    'scale="probability"': "--scale probability",
     "set `same_target` to true": "give --same-target",
     "set `same_target` to false": "give --ask-references",
     "`same_target` is false": "--ask-references was given",

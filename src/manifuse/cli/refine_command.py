@@ -79,7 +79,7 @@ def _check_files(options: RefineOptions) -> None:
 
 
 def backend_named(name: str) -> Backend:
-    """Return the backend that ``--backend`` names.
+    """Return the backend of this name.
 
     Raises
     ------

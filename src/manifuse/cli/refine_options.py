@@ -29,7 +29,7 @@ class RefineOptions:
     A new option is a new field: of text, a path, a whole number, true or false, or a list of text. A field annotated
     with `typer.Option` is an option of the command line. Every field is a key of the config, with two exceptions:
     ``config``, and fields named as hyperparameters, which a config sets in its table ``[method]``. A field without a
-    default must be given. Of those without an option, ``scale`` says what main scores are, equal ``seed`` give equal
+    default must be given. Of those without an option, ``backend`` says where to compute, equal ``seed`` give equal
     results, and ``escape_formulas`` puts ' before text in CSV that a spreadsheet would run. ``method`` has the
     hyperparameters that the config sets, by their names in `JointDiffusion`.
     """
@@ -60,9 +60,9 @@ class RefineOptions:
         str | None, Option(help="Regular expression of the columns of class probabilities, such as 'p_(.*)'.")
     ] = None
     task: Annotated[str | None, Option(help="What labels measure: ranking (the default) or regression.")] = None
-    scale: str | None = None
+    scale: Annotated[str | None, Option(help="What scores are: score (the default), probability or logits.")] = None
     save: Annotated[Path | None, Option(help="The file (.npz) to save to, for manifuse apply.")] = None
-    backend: Annotated[str, Option(help="Where to compute: host (the default), cuda, cuda:1 or cpu (torch).")] = HOST
+    backend: str = HOST
     report: Annotated[Path | None, Option(help="The page (.html) to write about the result and its reasons.")] = None
     seed: int = 0
     drop_invalid: Annotated[

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.special import expit
+from scipy.stats import entropy
 from scipy.stats import f as f_distribution
 
 from manifuse.evidence.gain import Gain, Measure
@@ -27,9 +29,10 @@ FREEDOM, PRIOR_PRECISION = 5.0, 10.0
 DIGITS = 9
 
 #: Labels were chosen by class if chance makes own probabilities miss them so far less often than the first number, and
-#: if these differ at them by more than the second, in standard errors. Where every class has as many labels, it is
-#: enough if chance does so less often than the third.
-MISSED, DIFFERENT, MISSED_IF_EQUAL = 0.001, 2.0, 0.05
+#: if these differ at them by more than the second, in standard errors, or by more than the third if classes are more
+#: even there. Where every class has as many labels, it is enough if chance does so less often than the fourth. This
+#: much of own probabilities is taken as equal ones.
+MISSED, DIFFERENT, DIFFERENT_IF_EVEN, MISSED_IF_EQUAL, NOT_SURE = 0.001, 2.0, 1.0, 0.05, 0.02
 
 #: The classes of a risk, and the offsets of its log-odds that are searched.
 RISK, OFFSETS = Classes(("0", "1")), (-10.0, 10.0)
@@ -139,9 +142,11 @@ def chosen_by_class(score: LogLoss, log_ratios: FloatArray) -> LogLoss:
     Who labels as many rows of a rare class as of a frequent one tells nothing of how frequent they are. We take labels
     to be chosen by class if own probabilities surely miss their classes (Hotelling's test), and differ at the labelled
     rows from those of all rows in the same direction. Own probabilities that are wrong on average do not differ there,
-    and those of rows that were chosen by their features do not miss. If every class has as many labels, we take them
-    to be chosen by class if own probabilities probably miss their classes. Then classes are taken to be as frequent as
-    own probabilities say of the other rows (Saerens et al., Neural Computation, 2002).
+    and those of rows that were chosen by their features do not miss. People often label more rows of a rare class, and
+    hardly ever fewer. So where classes are more even among the labels than own probabilities say, a small difference
+    is enough, and if every class has as many labels, none is needed, and it is enough that own probabilities probably
+    miss. Then classes are taken to be as frequent as own probabilities say of the other rows (Saerens et al., Neural
+    Computation, 2002).
 
     Parameters
     ----------
@@ -153,17 +158,22 @@ def chosen_by_class(score: LogLoss, log_ratios: FloatArray) -> LogLoss:
     width, said = len(classes) - 1, np.exp(classes.logarithms(log_ratios))
     if count < 2 * len(classes) or count == len(said):
         return score
-    named = np.eye(len(classes))[score.truth]
-    missed = classes.coordinates(named - said[score.rows])
+    named, there = np.eye(len(classes))[score.truth], said[score.rows]
+    missed = classes.coordinates(named - there)
     middle = missed.mean(axis=0)
-    distance = float(middle @ np.linalg.pinv(np.atleast_2d(np.cov(missed.T))) @ middle) * count
+    # They miss a few labels of a rare class by more than they expect, though these vary much themselves.
+    drawn = (1.0 - NOT_SURE) * there + NOT_SURE / len(classes)
+    expected = classes.contrasts.T @ (np.diag(drawn.mean(axis=0)) - drawn.T @ drawn / count) @ classes.contrasts
+    variances = np.atleast_2d(np.cov(missed.T)), expected
+    distance = max(float(middle @ np.linalg.pinv(each) @ middle) for each in variances) * count
     ratio = distance * (count - width) / (count - 1) / width
     along = classes.coordinates(said) @ middle
     differs = (along[score.rows].mean() - along.mean()) * np.sqrt(count)
     counts = np.bincount(score.truth, minlength=len(classes))
     said[score.rows] = named
     usual = np.maximum(said.mean(axis=0), np.finfo(np.float64).tiny)
-    least = MISSED_IF_EQUAL if np.ptp(counts) <= 1 else MISSED if differs > DIFFERENT * along.std() else 0.0
+    different = DIFFERENT_IF_EVEN if entropy(counts) > entropy(usual) else DIFFERENT
+    least = MISSED_IF_EQUAL if np.ptp(counts) <= 1 else MISSED if differs > different * along.std() else 0.0
     if f_distribution.sf(ratio, width, count - width) >= least:
         return score
     shares = (counts + usual) / (count + 1.0)
@@ -245,6 +255,12 @@ def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:
         starts = np.column_stack([np.zeros_like(half), half])
         found.append(minimize(loss, min(starts, key=loss), bounds=(OFFSETS, (half[0], half[-1]))))
     return line_at(*min(found, key=lambda each: each.fun).x)
+
+
+def offset_that_keeps(mean: float, log_odds: FloatArray) -> float:
+    """What is added to log-odds (n,), so that the mean of the risks is this; the mean is in (0, 1)."""
+    most = float(np.abs(log_odds).max() + np.abs(np.log(mean) - np.log1p(-mean)))
+    return float(brentq(lambda offset: expit(offset + log_odds).mean() - mean, -most, most))
 
 
 def calibrate(log_odds: FloatArray, risks: LogLoss, folds: Folds) -> tuple[tuple[float, float], FloatArray]:

@@ -16,6 +16,10 @@ FEWEST_SHARED, LEAST_SHARED = 10, 0.5
 #: If they share fewer, they surely correlate there by as much as they do, less so many standard errors.
 SURE = 2.0
 
+#: Two references that share no pair may be parts of one. What is imputed of parts correlates all the same. So above
+#: the first number they count as one, unless they correlate with own scores by the second one, in the mean.
+PARTS, CONFIRMED = 0.7, 0.4
+
 #: What loadings are taken to be before any pair is seen, the pairs that count as much as this, and the largest that is
 #: believed.
 USUAL, USUAL_PAIRS, MOST_LOADING = 0.6, 100.0, 0.8
@@ -87,7 +91,8 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, 
     found : (m + 1, m + 1) array
     alike : (m + 1, m + 1) array
         The least that two surely correlate by the pairs that they share, if these are few, but not too few. Versions
-        of one model are alike there, though what is imputed of them may differ. Elsewhere it is ``found``.
+        of one model are alike there, though what is imputed of them may differ. It is 1 if they share none and may be
+        parts of one. Elsewhere it is ``found``.
     shared, with_main : float
         The fewest rows that a correlation was measured on, and the fewest that one with the main predictor was; at
         least 4.
@@ -103,6 +108,8 @@ def correlations(columns: FloatArray, imputed: FloatArray) -> tuple[FloatArray, 
     surely = found - SURE * (1.0 - found**2) / np.sqrt(np.maximum(shared - 1.0, 1.0))
     found = np.where(direct, found, (said + said.T) / 2.0)
     alike = np.where(~direct & (shared >= FEWEST_SHARED), np.maximum(surely, found), found)
+    with_own = (found[0] + found[:1].T) / 2.0
+    alike = np.where((shared == 0) & (found > PARTS) & (with_own < CONFIRMED), 1.0, alike)
     np.fill_diagonal(found, 1.0)
     return found, alike, float(max(4, min(counts, default=4))), float(max(4, shared[0, 1:].min(initial=np.inf)))
 

@@ -16,6 +16,10 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 #: the matrices and of the noise.
 PART_PRIOR, NOISE_PRIOR = (-3.0, 1.5), (float(np.log(0.3)), 1.0)
 
+#: The least variance of the noise. Features may explain a reference's scores exactly. Without any noise, rounding
+#: would then decide where the search ends.
+LEAST_NOISE = 1e-6
+
 #: Standard deviations of the prior within which variances are searched, because a step may go far; and the height
 #: outside, or where the covariance has no factor.
 FARTHEST, OUTSIDE = 20.0, 1e6
@@ -45,6 +49,7 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
     count, (size, functions) = len(parts), targets.shape
     means = np.array([PART_PRIOR[0]] * count + [NOISE_PRIOR[0]])
     deviations = np.array([PART_PRIOR[1]] * count + [NOISE_PRIOR[1]])
+    least = np.array([0.0] * count + [LEAST_NOISE])
     # Of symmetric matrices one half is enough. LAPACK packs it into a rectangle, and keeps its speed.
     places = dtrttf(np.arange(size * size, dtype=np.float64).reshape(size, size))[0].astype(np.intp)
     rows, columns = np.divmod(places, size)
@@ -58,7 +63,8 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
         outside = OUTSIDE * (1.0 + float(place @ place)), 2.0 * OUTSIDE * place
         if np.abs(place).max() > FARTHEST:
             return outside
-        variances = np.exp(means + deviations * place)
+        varying = np.exp(means + deviations * place)
+        variances = varying + least
         packed = variances[:-1] @ halves + fixed_half + variances[-1] * diagonal
         factor, failed = dpftrf(size, packed, overwrite_a=True)
         if failed:
@@ -67,7 +73,7 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
         likelihood = 0.5 * np.sum(targets * weights) + functions * np.log(factor[diagonal]).sum()
         slopes = functions * dpftri(size, factor, overwrite_a=True)[0] - (weights @ weights.T)[rows, columns]
         of_parts = halves @ (slopes * times)
-        gradient = 0.5 * variances * np.append(of_parts, slopes[diagonal].sum())
+        gradient = 0.5 * varying * np.append(of_parts, slopes[diagonal].sum())
         return float(likelihood + 0.5 * place @ place), deviations * gradient + place
 
     found = minimize(
@@ -77,7 +83,7 @@ def fit_variances(parts: FloatArray, fixed: FloatArray, targets: FloatArray) -> 
         method="L-BFGS-B",
         options={"maxiter": ITERATIONS, "ftol": LEAST_GAIN, "gtol": LEAST_SLOPE},
     )
-    return np.asarray(np.exp(means + deviations * found.x))
+    return np.asarray(np.exp(means + deviations * found.x) + least)
 
 
 def covariance_of(parts: FloatArray, fixed: FloatArray, variances: FloatArray) -> FloatArray:

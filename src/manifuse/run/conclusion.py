@@ -15,7 +15,7 @@ from manifuse.columns.scored import HeldOutScores, Scoring, comparable, in_units
 from manifuse.columns.temperature_of_mean import temperature_by_mean
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.evidence.by_class import ByClass, reliability_of_risks
-from manifuse.evidence.class_score import LogLoss, calibrate, chosen_by_class, risks_of
+from manifuse.evidence.class_score import LogLoss, calibrate, chosen_by_class, offset_that_keeps, risks_of
 from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.evidence.holding_out import Held
@@ -121,13 +121,18 @@ def _taken(
     if risks is not None:
         own = given.problem.main.scores[score.rows, None]
         (offset, slope), judged = calibrate(between[..., None], risks, folds)
+        if risks.are_chosen:
+            # Such labels say how far risks differ, and not how large they are.
+            main, rows = given.problem.main, found.known.fitted
+            everywhere = slope * scored.scores(main.scores, *found.columns.of_scores(rows))
+            kept = offset_that_keeps(float(main.in_scale(main.scores).mean()), everywhere)
+            offset, judged = kept, judged + kept - offset
         scored, refined = scored.calibrated(offset, slope), offset + slope * refined
         gain, before = risks.gain(own, judged, folds), risks.measured(own)
         risk = Accuracy("log_loss", before, gain.reached_from(before)), gain
         reliability = reliability_of_risks(risks, own, judged)
-    # With few values scores may have stayed in their own units, and these errors are in those of the labels.
-    # Probabilities of classes say themselves how sure they are.
-    if not isinstance(score, LogLoss) and not (score.measure == "rmse" and held_out.gain.is_of_few):
+    # Few labels do not say how far scores are off. Probabilities of classes say themselves how sure they are.
+    if not isinstance(score, LogLoss) and not held_out.gain.is_of_few:
         scored = replace(scored, error_scale=error_scale_of(refined, found.known.trials["variance"], score, folds))
     measured = _measured(given, found, held_out, refined, at_pairs, verdict)
     calibrated = verdict.accepted and scored.own_scale != 1.0 and not measured.in_other_units

@@ -118,10 +118,11 @@ class Familiarity:
         moved = np.flatnonzero(beyond)
         if len(moved):
             columns = columns_said(new.feature_names, moved[np.argsort(-beyond[moved], kind="stable")].tolist())
+            fitted = "all" if beyond.max() == 1 else f"{beyond.max():.1%} of the"
             warn(
                 "strange_columns",
-                f"{new.name} differs from the fitted rows in {columns}: a median is beyond {beyond.max():.1%} of the "
-                "fitted values; check the units.",
+                f"{new.name} differs from the fitted rows in {columns}: a median is beyond {fitted} fitted values; "
+                "check the units.",
             )
         equal = np.flatnonzero((np.ptp(rows, axis=0) == 0) & (deviations == 0)) if len(rows) >= FEWEST_ROWS else ()
         filled = [column for column in map(int, equal) if len(np.unique(self.index.column(column))) > FEW_VALUES]

@@ -173,6 +173,8 @@ def replace_classes(had: FloatArray, said: FloatArray, replaced: BoolArray) -> F
     replaced : (k,) array of bool
         The classes that share what the others leave as is said.
     """
+    if not replaced.any():
+        return had
     left = np.maximum(1.0 - had[..., ~replaced].sum(axis=-1, keepdims=True), 0.0)
     return np.where(replaced, left / said[..., replaced].sum(axis=-1, keepdims=True) * said, had)
 

@@ -64,25 +64,30 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             "unrelated", False, f"{said} If that surprises you, check the ids of the labels, and their sign.", "labels"
         )
-    if not gain.rows:
+    if gain.is_of_few:
         yield Finding("gain", False, f"{too_few(gain)} are too few to measure a gain.", "labels")
-        return
-    change = f"On {_rows_of(measured)}, {change_of(evidence)}."
-    among = " and among those that were held out with it" if measured.accuracy.measure == "accuracy" else ""
-    how = f"Each of these rows was judged without its own label{among}; labels were held out {measured.held}."
-    if gain.is_certain:
-        yield Finding("gain", True, f"{change} {how}")
     else:
-        chance = "" if gain.is_clear_loss else " That could be chance."
-        if gain.value == gain.standard_error == 0:
-            chance += " They are told apart as before, so they do not show whether other rows gain or lose."
-        yield Finding("gain", False, f"{change}{chance} {how}", "labels")
+        yield _of_gain(evidence, measured)
     yield from _of_limits(evidence, measured)
     yield from _of_calibration(evidence.name, measured)
     if measured.at_pairs is not None:
         yield _of_pairs(measured.at_pairs, evidence.agreement.factor_by_labels)
     if evidence.verdict.reason is Reason.UNGUARDED:
         yield Finding("unguarded", False, "It was taken because `safeguarded` is false.", "safeguarded")
+
+
+def _of_gain(evidence: Evidence, measured: Measurement) -> Finding:
+    """By how much labels are better predicted, and how that was measured."""
+    gain = measured.gain
+    change = f"On {_rows_of(measured)}, {change_of(evidence)}."
+    among = " and among those that were held out with it" if measured.accuracy.measure == "accuracy" else ""
+    how = f"Each of these rows was judged without its own label{among}; labels were held out {measured.held}."
+    if gain.is_certain:
+        return Finding("gain", True, f"{change} {how}")
+    chance = "" if gain.is_clear_loss else " That could be chance."
+    if gain.value == gain.standard_error == 0:
+        chance += " They are told apart as before, so they do not show whether other rows gain or lose."
+    return Finding("gain", False, f"{change}{chance} {how}", "labels")
 
 
 def as_judged(measured: Measurement) -> str:
