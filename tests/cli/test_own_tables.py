@@ -289,6 +289,9 @@ def test_what_was_read_is_said_before_the_verdict(folder, monkeypatch, capsys):
         "theirs: 160 rows, 6 features (x0, x1, x2, x3, x4, x5)",
         "labels: 60 labelled rows",
     ]
+    pl.read_csv("known.csv").with_columns(group=pl.int_range(60) % 7).write_csv("grouped.csv")
+    assert run(monkeypatch, *USUAL[:-1], "grouped.csv", "--out", "grouped_out.csv") == 0
+    assert "labels: 60 labelled rows in 7 groups" in capsys.readouterr().err.splitlines()
     assert said.out.startswith("The scores of “main” were refined")
 
 

@@ -56,6 +56,20 @@ def test_references_count_more_beside_a_classifier_that_is_sure(rng):
     assert sure.loadings.tolist() == one.loadings.tolist()
 
 
+@pytest.mark.parametrize("own, parts", [(0.1, True), (0.8, False)])
+def test_references_that_share_no_pair_and_that_own_scores_do_not_confirm_may_be_parts_of_one(rng, own, parts):
+    columns = scores(rng, (own, 0.95, 0.95))
+    columns[:, 2] = columns[:, 1]
+    imputed = columns[:, 1:].copy()
+    columns[:200, 1] = columns[200:, 2] = np.nan
+    _, alike, *_ = correlations(columns, imputed)
+    assert bool(alike[1, 2] == alike[2, 1] == 1.0) is parts
+    pulls = ask(columns[:, 0], columns[:, 1:], imputed, same_target=None).pulls
+    whole = ask(columns[:, 0], imputed[:, :1], imputed[:, :1], same_target=None).pulls
+    # Parts count together about as much as the whole does. If each were a voice, own scores would hardly count.
+    assert pulls.sum() < 1.3 * whole.sum()
+
+
 def test_near_copies_count_as_one(rng):
     columns = scores(rng, (0.5, 0.7, 0.6, 0.8), rows=150)
     copies = columns[:, 2:3] + 1.0 + 1e-9 * rng.standard_normal((2, 150, 1, 1))

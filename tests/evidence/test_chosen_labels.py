@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import manifuse as mf
 from manifuse.evidence.by_class import ByClass
-from manifuse.evidence.class_score import LogLoss, chosen_by_class
+from manifuse.evidence.class_score import LogLoss, chosen_by_class, offset_that_keeps
 from manifuse.evidence.labelled import score_of
 from manifuse.tables.classes import Classes
 
@@ -74,13 +74,34 @@ def test_extreme_decision_values_have_a_finite_excess(rng):
     assert np.isfinite(score.excess).all()
 
 
-@pytest.mark.parametrize("counts, chosen", [((40, 40), True), ((25, 50), True), ((4, 76), False)])
+@pytest.mark.parametrize("counts, chosen", [((40, 40), True), ((25, 50), True), ((25, 75), True), ((4, 76), False)])
 def test_cases_and_controls_are_chosen_in_any_share_but_their_own(counts, chosen, rng):
     odds = 2.0 * rng.standard_normal((ROWS, 1)) - 4.0
     truth = (rng.random(ROWS) < expit(odds[:, 0])).astype(int)
     rows = [rng.choice(np.flatnonzero(truth == one), count) for one, count in zip((1, 0), counts, strict=True)]
     score = LogLoss(np.concatenate(rows), np.repeat([1, 0], counts), Classes(("0", "1")))
     assert chosen_by_class(score, odds).are_chosen is chosen
+
+
+def test_cases_of_a_rare_event_are_mostly_found_among_more_controls(rng):
+    """One row in a hundred is a case. The labels are ten of these and fifty others, or as they come."""
+    found = []
+    for _ in range(40):
+        odds = 1.5 * rng.standard_normal((ROWS, 1)) - 6.0
+        truth = (rng.random(ROWS) < expit(odds[:, 0])).astype(int)
+        cases, others = (np.flatnonzero(truth == one) for one in (1, 0))
+        chosen = np.concatenate([rng.choice(cases, 10, replace=False), rng.choice(others, 50, replace=False)])
+        for rows in (chosen, rng.choice(ROWS, 60, replace=False)):
+            score = LogLoss(rows, truth[rows], Classes(("0", "1")))
+            found.append(chosen_by_class(score, odds).are_chosen)
+    assert np.mean(found[::2]) > 0.7
+    assert np.mean(found[1::2]) < 0.05
+
+
+def test_the_offset_keeps_the_mean_risk(rng):
+    for spread, rare in ((1.0, -3.5), (8.0, 2.0), (1e3, 0.0)):
+        own, log_odds = rare + rng.standard_normal(500), spread * rng.standard_normal(500)
+        assert expit(offset_that_keeps(own, log_odds) + log_odds).mean() == pytest.approx(expit(own).mean())
 
 
 @pytest.mark.parametrize("kind", ["as expected", "wrong frequencies", "too sure", "chosen by a feature", "few"])
@@ -164,6 +185,8 @@ def test_as_many_cases_as_controls_do_not_make_cases_more_frequent(kind, rng):
 
     before, after = risk(main.came), risk(result.predictions)
     assert after.mean() == pytest.approx(before.mean(), abs=0.03)
+    if kind == "risks":
+        assert np.mean(result.predictions) == pytest.approx(np.mean(main.came))
     assert loss(after) < loss(before) + 0.01
     # By the labels alone, every second row would be a case.
     assert loss(expit(logit(after) - logit(before.mean()))) > loss(before) + 0.1

@@ -5,7 +5,14 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 import manifuse.kernels.gaussian_process as module
-from manifuse.kernels.gaussian_process import NOISE_PRIOR, PART_PRIOR, covariance_of, fit_variances, predict_without
+from manifuse.kernels.gaussian_process import (
+    LEAST_NOISE,
+    NOISE_PRIOR,
+    PART_PRIOR,
+    covariance_of,
+    fit_variances,
+    predict_without,
+)
 
 
 def gaussian(points, width):
@@ -84,6 +91,18 @@ def test_a_part_that_explains_nothing_gets_a_small_variance(rng):
     first, second, noise = fit_variances(parts, np.zeros((150, 150)), targets[:, None])
     assert first > 10 * second
     assert noise == pytest.approx(0.25, rel=0.4)
+
+
+def test_what_is_explained_exactly_has_the_least_noise(rng):
+    """Without a least variance, rounding would decide where the search ends, and so the order of the rows."""
+    points = rng.standard_normal((60, 3))
+    squares = np.sum((points[:, None] - points) ** 2, axis=2)
+    parts, targets = np.array([points @ points.T / 3.0, np.exp(-squares / 3.0), np.exp(-squares)]), points[:, :1]
+    found = fit_variances(parts, 100.0 * np.ones((60, 60)), targets)
+    assert LEAST_NOISE < found[-1] < 10.0 * LEAST_NOISE
+    order = rng.permutation(60)
+    turned = fit_variances(parts[:, order][:, :, order], 100.0 * np.ones((60, 60)), targets[order])
+    np.testing.assert_allclose(turned, found, rtol=1e-3)
 
 
 @pytest.mark.parametrize("failing", [{2}, {2, 3}, {4}])

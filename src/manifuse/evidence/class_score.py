@@ -257,9 +257,9 @@ def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:
     return line_at(*min(found, key=lambda each: each.fun).x)
 
 
-def offset_that_keeps(mean: float, log_odds: FloatArray) -> float:
-    """What is added to log-odds (n,), so that the mean of the risks is this; the mean is in (0, 1)."""
-    most = float(np.abs(log_odds).max() + np.abs(np.log(mean) - np.log1p(-mean)))
+def offset_that_keeps(own: FloatArray, log_odds: FloatArray) -> float:
+    """What is added to log-odds (n,), so that these risks are as large in the mean as those of other ones (n,)."""
+    mean, most = expit(own).mean(), float(np.abs(log_odds).max() + np.abs(own).max())
     return float(brentq(lambda offset: expit(offset + log_odds).mean() - mean, -most, most))
 
 

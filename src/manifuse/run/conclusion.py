@@ -123,9 +123,9 @@ def _taken(
         (offset, slope), judged = calibrate(between[..., None], risks, folds)
         if risks.are_chosen:
             # Such labels say how far risks differ, and not how large they are.
-            main, rows = given.problem.main, found.known.fitted
-            everywhere = slope * scored.scores(main.scores, *found.columns.of_scores(rows))
-            kept = offset_that_keeps(float(main.in_scale(main.scores).mean()), everywhere)
+            everywhere = given.problem.main.scores
+            refined_there = scored.scores(everywhere, *found.columns.of_scores(found.known.fitted))
+            kept = offset_that_keeps(everywhere, slope * refined_there)
             offset, judged = kept, judged + kept - offset
         scored, refined = scored.calibrated(offset, slope), offset + slope * refined
         gain, before = risks.gain(own, judged, folds), risks.measured(own)
