@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit, softmax
+from scipy.special import softmax
 
 import manifuse as mf
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.learned import _confirmed
-from manifuse.columns.view import KNOTS, SameShape
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.squared_error import SquaredError
@@ -82,41 +81,3 @@ def test_rows_that_noisy_references_know_are_learned_as_well_as_others(good):
         chosen.append(result.fitted_model.columns.learned.reads_imputed)
     assert np.mean(known_right) > np.mean(others_right) - 0.03
     assert any(chosen) is not good
-
-
-def test_labels_of_yes_and_no_leave_the_shape_of_risks(rng):
-    """What a lesson makes of a few events has a long tail: the riskiest rows would come out too risky."""
-    truth = rng.standard_normal(600)
-    log_odds, features = -3.0 + 1.2 * truth, truth[:, None] + rng.standard_normal((600, 2))
-    events = (rng.random(600) < expit(log_odds)).astype(int)
-    own = -3.0 + 0.7 * truth + 0.7 * rng.standard_normal(600)
-    main = mf.Observations(expit(own), features, ids=range(600), scale="probability", name="ours")
-    theirs = mf.Observations(expit(log_odds[:120]), ids=range(120), scale="probability", name="theirs")
-    before = logit(mf.refine(main, [theirs], rng=0).predictions)
-    after = logit(mf.refine(main, [theirs], mf.RankLabels(range(200, 320), events[200:320]), rng=0).predictions)
-    slope, offset = np.polyfit(np.sort(before), np.sort(after), 1)
-    np.testing.assert_allclose(np.sort(after), offset + slope * np.sort(before), atol=0.4)
-    assert np.abs(after - offset - slope * before).max() > 0.5
-
-
-def test_values_get_the_shape_of_another_column(rng):
-    like, values = np.exp(rng.standard_normal((500, 1))), rng.standard_normal((500, 1)) ** 3
-    values[:50] = values[0]
-    shape = SameShape.of(like, values)
-    found = shape.apply(values)
-    in_order = np.argsort(values[:, 0], kind="stable")
-    others = np.sort(in_order[~np.isin(in_order, np.arange(50))])
-    expected = np.sort(like, axis=None)[np.argsort(in_order)]
-    np.testing.assert_allclose(found[others, 0], expected[others], atol=0.1)
-    np.testing.assert_allclose(found[:50], expected[:50].mean(), atol=1e-9)
-    assert found.mean() == pytest.approx(like.mean(), rel=1e-2)
-    # Beyond the last values it goes on with their slope of 1.
-    beyond = np.array([values.min() - 2.0, values.max() + 3.0])
-    np.testing.assert_allclose(shape.apply(beyond), [like.min() - 2.0, like.max() + 3.0])
-
-
-def test_of_many_values_a_shape_has_few_knots(rng):
-    like, values = rng.standard_normal((20_000, 1)), rng.standard_normal((20_000, 1))
-    shape = SameShape.of(like, values)
-    assert len(shape.knots) <= KNOTS
-    np.testing.assert_allclose(np.sort(shape.apply(values)[:, 0]), np.sort(like[:, 0]), atol=0.05)

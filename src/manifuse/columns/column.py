@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from manifuse.columns.view import LogRatios, SameShape, View
+from manifuse.columns.view import LogRatios, View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.records import Saveable
 from manifuse.tables.level import Level
@@ -34,14 +34,14 @@ class Mixed(Column):
         Names of the columns. Both are measured by their levels.
     share : float
         Of the other one, in [0, 1].
-    level : Level, LogRatios or SameShape
+    level : Level or LogRatios
         Of the mixture.
     """
 
     one: str
     other: str
     share: float
-    level: Level | LogRatios | SameShape
+    level: Level | LogRatios
 
     def at(self, rows: View) -> FloatArray:
         """Mix; see `Column.at`."""
@@ -95,7 +95,7 @@ class FittedViews:
         other: str,
         share: float,
         shares: FloatArray | None = None,
-        level_of: Callable[[FloatArray], Level | LogRatios | SameShape] = Level.of,
+        level_of: Callable[[FloatArray], Level | LogRatios] = Level.of,
     ) -> tuple[Mixed, Self]:
         """Add a mixture of two columns, measured by its own level.
 

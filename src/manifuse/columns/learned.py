@@ -1,6 +1,5 @@
 """Learned: what labels teach of every row, beyond what was expected of it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,9 +13,8 @@ from manifuse.columns.held_labels import Labels
 from manifuse.columns.lesson import NUMBERS, Lesson, RefittableLesson, learn
 from manifuse.columns.probable import ProbabilityMap
 from manifuse.columns.reference_measurements import Heard
-from manifuse.columns.view import LogRatios, SameShape, View
-from manifuse.evidence.class_score import LogLoss, risks_of
-from manifuse.evidence.score import Score
+from manifuse.columns.view import LogRatios, View
+from manifuse.evidence.class_score import LogLoss
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.nearest import squared_distances_to
 from manifuse.tables.level import Level
@@ -149,19 +147,9 @@ def teach(
     # What was known before has seen no label, so it is the same in all trials.
     known = replace(known, trials={each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)})
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
-    taught, known = known.mix("taught", beyond, "learned", share, shares, _level_of(score, known.held_out[beyond]))
+    level_of = partial(LogRatios.of, score.classes) if isinstance(score, LogLoss) else Level.of
+    taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
     return column, taught, known, lesson
-
-
-def _level_of(score: Score, before: FloatArray) -> Callable[[FloatArray], Level | LogRatios | SameShape]:
-    """What measures the level of what was taught.
-
-    Labels of yes and no teach an order. What a lesson makes of a few that are yes has a long tail, but what was known
-    before (n, 1) has the shape that scores or risks have.
-    """
-    if isinstance(score, LogLoss):
-        return partial(LogRatios.of, score.classes)
-    return Level.of if risks_of(score, "probability") is None else partial(SameShape.of, before)
 
 
 def _column_of(lesson: Lesson, labels: Labels, held_out: View, raw: FloatArray, source: str, beyond: str) -> Learned:

@@ -7,13 +7,10 @@ from typing import Self
 import numpy as np
 
 from manifuse.columns.edges import Edges
-from manifuse.kernels.arrays import FloatArray, IndexArray, without_rounding
+from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.classes import Classes
 from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
-
-#: Knots of a shape, at most.
-KNOTS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,37 +104,6 @@ class LogRatios:
     def of(cls, classes: Classes, values: FloatArray) -> Self:
         """Measure the log-ratios of probabilities (n, c)."""
         return cls(classes, Level.of(classes.log_ratios(np.log(classes.probabilities(values)))))
-
-
-@dataclass(frozen=True, eq=False)
-class SameShape:
-    """How values get the shape that another column has: a value becomes that of the same rank there.
-
-    It rises, straight between its knots and with slope 1 beyond the last ones.
-
-    Attributes
-    ----------
-    knots : (k,) array
-        Values in rising order.
-    levels : (k,) array
-        What they become.
-    """
-
-    knots: FloatArray
-    levels: FloatArray
-
-    def apply(self, values: FloatArray) -> FloatArray:
-        """Give values (..., 1) the shape."""
-        inside = np.clip(values, self.knots[0], self.knots[-1])
-        return np.asarray(np.interp(inside, self.knots, self.levels) + (values - inside))
-
-    @classmethod
-    def of(cls, like: FloatArray, values: FloatArray) -> Self:
-        """Compare the ranks of values (n, 1) with those of a column (n, 1); equal values become their mean there."""
-        knots, counts = np.unique(without_rounding(values), return_counts=True)
-        levels = np.add.reduceat(np.sort(like, axis=None), np.cumsum(counts) - counts) / counts
-        kept = np.unique(np.searchsorted(levels, np.linspace(levels[0], levels[-1], KNOTS)))
-        return cls(knots[kept], levels[kept])
 
 
 def features_of(table: Observations) -> FloatArray:
