@@ -888,3 +888,19 @@ def test_classes_come_out_as_numbers_if_a_truth_names_them_so(kind, tmp_path):
     assert bool(right == 0) is (kind == "text")
     assert np.mean(result.predicted.astype(str) == truth) > 0.6
     assert set(frame["original"].to_list()) <= set(names if kind == "text" else [3, 1, 10, 2])
+
+
+def test_a_class_that_no_row_has_any_more_is_named(rng):
+    """Own probabilities name a third class in a few rows. A good reference never does."""
+    truth, noise = rng.integers(0, 2, 200), 0.4 * rng.standard_normal((200, 2))
+    own = np.column_stack([1.5 * (np.eye(2)[truth] + noise), np.where(np.arange(200) < 4, 1.9, -4.0)])
+    theirs = np.column_stack([3.0 * np.eye(2)[truth], np.full(200, -1.0)])
+    given = {"classes": ("a", "b", "rare"), "ids": np.arange(200)}
+    main = mf.Observations(softmax(own, axis=1), truth[:, None] + rng.standard_normal((200, 2)), name="ours", **given)
+    assert "rare" in set(main.classes.most_probable(main.came))
+    result = mf.refine(main, [mf.Observations(softmax(theirs, axis=1), name="theirs", **given)], rng=0)
+    assert "rare" not in set(result.predicted)
+    assert result.evidence.vanished == tuple(result.to_dict()["vanished"]) == ("rare",)
+    assert "“rare” is no longer the most probable class of any row." in " ".join(result.summary().split())
+    same = mf.refine(main, [], mf.ClassLabels(np.arange(100), np.array(["a", "b"])[truth[:100]]), rng=0)
+    assert same.evidence.vanished == tuple({*main.classes.most_probable(main.came)} - {*same.predicted})

@@ -130,6 +130,8 @@ class Evidence:
         Ids of rows that moved far on what references say of them and nothing else explains, the most striking first.
     uncovered : tuple of str
         Classes that no reference that is followed can speak of, because it or its pairs lack them.
+    vanished : tuple of str
+        Classes that were most probable in some row, and are in none any more; empty of a sample of a larger table.
     pairs_like_rest : bool
         Whether the rows that references know which are followed are like all rows, but for chance.
     disjoint : tuple of str
@@ -146,6 +148,7 @@ class Evidence:
     worth: Gain | None
     unexplained: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
+    vanished: tuple[str, ...] = ()
     pairs_like_rest: bool = True
     disjoint: tuple[str, ...] = ()
 

@@ -60,10 +60,19 @@ def conclude(method: JointDiffusion, given: RunInputs) -> tuple[Evidence, Course
         worth=worth,
         unexplained=unexplained_rows(problem.main, found, scored, refined.scores) if verdict.accepted else (),
         uncovered=() if expected.covered is None else expected.covered.names_of_others(expected.pulls),
+        vanished=() if given.is_sample else _vanished(problem.main, refined.scores),
         pairs_like_rest=pairs_are_like_rest(found.known.fitted, expected.pulls),
         disjoint=disjoint_of(given, found),
     )
     return evidence, Course.of(given, found), fitted_model
+
+
+def _vanished(main: Observations, refined: FloatArray) -> tuple[str, ...]:
+    """Classes that were most probable in some row before, and are in none any more; none of scores."""
+    if main.classes is None:
+        return ()
+    had, has = (set(main.classes.most_probable(main.in_scale(each)).tolist()) for each in (main.scores, refined))
+    return tuple(name for name in main.classes.names if name in had - has)
 
 
 def _held_out_scores(given: RunInputs, found: RunOutputs) -> HeldOutScores | None:

@@ -33,6 +33,7 @@ def facts_of(result: Refinement) -> dict[str, Any]:
         "agreement": write(result.evidence.agreement.summary()),
         "unexplained": list(result.evidence.unexplained),
         "uncovered": list(result.evidence.uncovered),
+        "vanished": list(result.evidence.vanished),
         "pairs_like_rest": result.evidence.pairs_like_rest,
         "disjoint": list(result.evidence.disjoint),
         "held_out": None if measured is None else measured.held.name,

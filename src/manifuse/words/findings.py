@@ -169,6 +169,10 @@ def _of_coverage(evidence: Evidence) -> Iterator[Finding]:
             f"has hardly any common row of it. Without labels {keep} probability."
         )
         yield Finding("uncovered classes", False, said, "references")
+    if evidence.vanished:
+        are = "is" if len(evidence.vanished) == 1 else "are"
+        said = f"{named(evidence.vanished)} {are} no longer the most probable class of any row."
+        yield Finding("vanished classes", False, f"{said} Their probabilities still tell which rows come closest.")
     if not evidence.pairs_like_rest:
         said = (
             f"The common rows are not like all rows of “{evidence.name}”: scores or features have other means there. "
