@@ -634,11 +634,7 @@ CASES = {
         "An empty text came after --labels, but a value was expected",
     ),
     "an empty value of an option": ({}, ["--features="], "An empty text came after --features, but a value"),
-    "an unknown backend": (
-        {"run.toml": text('backend = "moon"')},
-        ["--config", "run.toml"],
-        "backend='moon' came, but host, cuda",
-    ),
+    "an unknown backend": ({}, ["--backend", "moon"], "backend='moon' came, but host, cuda"),
 }
 
 #: Odd input that is accepted: its files, further arguments, and what the warning contains, if there is one.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from manifuse.run.refinement import Refinement
 
 #: The options of ``refine`` that do not say which problem it is. ``compare`` and ``explore`` have only the others.
-NOT_OF_PROBLEM = ("out", "save", "report", "same_target")
+NOT_OF_PROBLEM = ("out", "save", "report", "backend", "same_target")
 PROBLEM = [each.name for each in fields(RefineOptions) if each.name not in NOT_OF_PROBLEM]
 
 #: The exit status of a command that was asked to be strict, if there was a warning or the scores are unchanged.

@@ -79,7 +79,7 @@ def _check_files(options: RefineOptions) -> None:
 
 
 def backend_named(name: str) -> Backend:
-    """Return the backend of this name.
+    """Return the backend that ``--backend`` names.
 
     Raises
     ------

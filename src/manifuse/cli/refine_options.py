@@ -29,9 +29,9 @@ class RefineOptions:
     A new option is a new field: of text, a path, a whole number, true or false, or a list of text. A field annotated
     with `typer.Option` is an option of the command line. Every field is a key of the config, with two exceptions:
     ``config``, and fields named as hyperparameters, which a config sets in its table ``[method]``. A field without a
-    default must be given. Of those without an option, ``backend`` says where to compute, equal ``seed`` give equal
-    results, and ``escape_formulas`` puts ' before text in CSV that a spreadsheet would run. ``method`` has the
-    hyperparameters that the config sets, by their names in `JointDiffusion`.
+    default must be given. Of those without an option, equal ``seed`` give equal results, and ``escape_formulas`` puts '
+    before text in CSV that a spreadsheet would run. ``method`` has the hyperparameters that the config sets, by their
+    names in `JointDiffusion`.
     """
 
     main: Annotated[str, Argument(metavar="MAIN", help="The table to refine: id, score, features.")]
@@ -62,7 +62,7 @@ class RefineOptions:
     task: Annotated[str | None, Option(help="What labels measure: ranking (the default) or regression.")] = None
     scale: Annotated[str | None, Option(help="What scores are: score (the default), probability or logits.")] = None
     save: Annotated[Path | None, Option(help="The file (.npz) to save to, for manifuse apply.")] = None
-    backend: str = HOST
+    backend: Annotated[str, Option(help="Where to compute: host (the default), cuda, cuda:1 or cpu (torch).")] = HOST
     report: Annotated[Path | None, Option(help="The page (.html) to write about the result and its reasons.")] = None
     seed: int = 0
     drop_invalid: Annotated[
