@@ -29,8 +29,8 @@ class RefineOptions:
     A new option is a new field: of text, a path, a whole number, true or false, or a list of text. A field annotated
     with `typer.Option` is an option of the command line. Every field is a key of the config, with two exceptions:
     ``config``, and fields named as hyperparameters, which a config sets in its table ``[method]``. A field without a
-    default must be given. Of those without an option, equal ``seed`` give equal results, and ``escape_formulas`` puts '
-    before text in CSV that a spreadsheet would run. ``method`` has the hyperparameters that the config sets, by their
+    default must be given. Of those without an option, equal ``seed`` give equal results, and ``escape_formulas`` puts
+    ' before text in CSV that a spreadsheet would run. ``method`` has the hyperparameters that the config sets, by their
     names in `JointDiffusion`.
     """
 
