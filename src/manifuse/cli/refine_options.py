@@ -30,8 +30,8 @@ class RefineOptions:
     with `typer.Option` is an option of the command line. Every field is a key of the config, with two exceptions:
     ``config``, and fields named as hyperparameters, which a config sets in its table ``[method]``. A field without a
     default must be given. Of those without an option, equal ``seed`` give equal results, and ``escape_formulas`` puts
-    ' before text in CSV that a spreadsheet would run. ``method`` has the hyperparameters that the config sets, by their
-    names in `JointDiffusion`.
+    ' before text in CSV that a spreadsheet would run. ``method`` has the hyperparameters that the config sets, by
+    their names in `JointDiffusion`.
     """
 
     main: Annotated[str, Argument(metavar="MAIN", help="The table to refine: id, score, features.")]
