@@ -250,6 +250,12 @@ def test_probabilities_of_both_orders_add_up_and_need_labels_and_known_ids():
     assert not refused.accepted
     with pytest.raises(mf.InputError, match="because what labels taught was refused"):
         refused.probability(["m1"], ["m2"])
+    events = np.isin(np.arange(len(case.labels().keys)), (0, 1)).astype(float)
+    few = mf.refine(case.main, case.references, mf.RankLabels(case.labels().keys, events), rng=0)
+    assert few.accepted
+    assert few.uncertainty is None
+    with pytest.raises(mf.InputError, match="because there are too few labels"):
+        few.probability(["m1"], ["m2"])
 
 
 def test_ordered_pairs_teach():

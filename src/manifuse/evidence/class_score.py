@@ -259,7 +259,7 @@ def line_of(log_odds: FloatArray, risks: LogLoss) -> tuple[float, float]:
 
 
 def offset_that_keeps(own: FloatArray, log_odds: FloatArray) -> float:
-    """What is added to log-odds (n,), so that these risks are as large in the mean as those of other ones (n,)."""
+    """What is added to log-odds (n,), so that their risks are as large in the mean as those of ``own`` ones (n,)."""
     mean, most = expit(own).mean(), float(np.abs(log_odds).max() + np.abs(own).max())
     return float(brentq(lambda offset: expit(offset + log_odds).mean() - mean, -most, most))
 

@@ -55,7 +55,10 @@ def probability_of_order(result: Refinement, first: Any, second: Any) -> FloatAr
         )
     errors = result.refined.uncertainty
     if errors is None:
-        why = "no labels came; give labels" if result.gain is None else "what labels taught was refused; see `why`"
+        why = "no labels came; give labels"
+        if result.gain is not None:
+            few = "there are too few labels; give more"
+            why = few if result.gain.is_of_few else "what labels taught was refused; see `why`"
         raise InputError(f"There are no standard errors, because {why}.")
     one, other = (
         rows_of(side, result.main.keys, name=result.main.name, is_sample=result.is_sample) for side in (first, second)

@@ -124,7 +124,7 @@ class Refinement(Saveable):
 
     @property
     def uncertainty(self) -> Any:
-        """Standard errors of the predictions (n,), in their units; None if no label taught.
+        """Standard errors of the predictions (n,), in their units; None if no label taught, or too few.
 
         Of rows like the labelled ones, 90 of 100 truths lie within 1.645 of them.
         """
