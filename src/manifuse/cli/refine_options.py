@@ -60,7 +60,9 @@ class RefineOptions:
         str | None, Option(help="Regular expression of the columns of class probabilities, such as 'p_(.*)'.")
     ] = None
     task: Annotated[str | None, Option(help="What labels measure: ranking (the default) or regression.")] = None
-    scale: Annotated[str | None, Option(help="What scores are: score (the default), probability or logits.")] = None
+    scale: Annotated[
+        str | None, Option(help="What scores are: score (the default) or probability; of classes, logits.")
+    ] = None
     save: Annotated[Path | None, Option(help="The file (.npz) to save to, for manifuse apply.")] = None
     backend: Annotated[str, Option(help="Where to compute: host (the default), cuda, cuda:1 or cpu (torch).")] = HOST
     report: Annotated[Path | None, Option(help="The page (.html) to write about the result and its reasons.")] = None
