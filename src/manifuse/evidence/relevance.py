@@ -166,7 +166,7 @@ class RelevanceTable(tuple[Relevance, ...], Saveable):
         """Say what the column "worth" means, and its unit."""
         said = "worth: what is lost without it"
         units = [entry.worth.unit.words for entry in self if entry.worth is not None]
-        return f"{said}, {units[0]}" if units else f"{said}; not measured"
+        return f"{said}, {units[0]}" if units else f"{said} (not measured)"
 
     def __repr__(self) -> str:
         return f"{as_text(self.grid)}\n{self.said_of_worth()}" if self else "()"
