@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import manifuse
+
 SOURCE = Path(__file__).parents[1] / "src" / "manifuse"
 
 #: Lines of a file, and lines of code of a function's body.
@@ -46,6 +48,11 @@ def imports_of(path):
                 yield from ([*package[1:], alias.name][0] for alias in node.names)
         elif isinstance(node, ast.Import):
             assert not [alias for alias in node.names if alias.name.startswith("manifuse")], path
+
+
+def test_the_code_that_is_tested_is_that_of_this_checkout():
+    """An environment that another checkout made may import that one."""
+    assert Path(manifuse.__file__).parent.resolve() == SOURCE.resolve()
 
 
 def test_every_room_knows_exactly_the_rooms_that_the_plan_says():
