@@ -151,8 +151,8 @@ def _taken(
 
 
 def _risks(labels: Labels, main: Observations) -> LogLoss | None:
-    """The log loss of risks, whose labels may be chosen by class; None of other scores or labels, or of few."""
-    risks = None if labels.score.is_of_few else risks_of(labels.score, main.scale)
+    """The log loss of risks, whose labels may be chosen by class; None of other scores or labels."""
+    risks = risks_of(labels.score, main.scale)
     if risks is None or labels.folds.held is Held.BY_GROUP:
         return risks
     return chosen_by_class(risks, main.scores[:, None])
