@@ -122,7 +122,9 @@ def test_decisions_about_certain_classes_are_finite():
 
 def test_scores_and_wrong_shapes_are_refused(drawn, combiner):
     main, others, known, X, truth, _ = drawn
-    with pytest.raises(mf.InputError, match="has one score a row"):
+    with pytest.raises(
+        mf.InputError, match="has one score a row; give `class_columns` or Observations of classes, or use"
+    ):
         mf.ClassifierCombiner(others).fit(mf.Observations(main.scores[:, 0] + 0.0, ids=main.keys), known)
     with pytest.raises(mf.InputError, match="give one class per row"):
         combiner.fit(X, truth[:-1])

@@ -150,3 +150,16 @@ def test_references_with_other_classes_come_as_they_were_refined_or_as_the_refus
     assert str(mf.explain(result, ours["id"][0], [remedy])) == str(
         mf.explain(result, ours["id"][0], [coarse], classes="p_(.*)")
     )
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Index])
+def test_columns_of_classes_come_in_any_sequence(kind):
+    main, others, _, _, _ = draw(1, references=1)
+    ours, theirs = (
+        pd.DataFrame(each.came, columns=list(main.classes.names)).assign(id=each.keys) for each in (main, others[0])
+    )
+    ours["x"], columns = main.table[:, 0], kind(list(main.classes.names))
+    result = mf.refine(ours, [theirs], classes=columns, rng=0)
+    assert str(mf.explain(result, ours["id"][0], [theirs], classes=columns)) == str(
+        mf.explain(result, ours["id"][0], [theirs])
+    )

@@ -113,7 +113,8 @@ def explain(
     """
     demand(Refinement, result)
     _demand_id(row)
-    fitted, keys, classes = result.fitted_model.main, result.main.keys, classes or result.provenance.classes
+    fitted, keys = result.fitted_model.main, result.main.keys
+    classes = result.provenance.classes if classes is None else classes
     columns = FrameColumns.like(fitted, id=id, score=score, classes=classes, label=label, drop=drop)
     if later is not None:
         result, row, keys = _with_later(result, row, columns.observe(later, name="the frame", fitted=fitted))

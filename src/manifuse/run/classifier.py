@@ -61,7 +61,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     (899, 10)
     """
 
-    _in_place: ClassVar[dict[str, str]] = {
+    _called_here: ClassVar[dict[str, str]] = {
         "id": "`id_column`",
         "score": "`score_column` of a PredictorCombiner",
         "classes": "`class_columns`",
@@ -151,7 +151,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     def _demand_kind(self, main: Observations) -> None:
         if main.classes is None:
             raise InputError(
-                f"{main.name} has one score a row; give `class_columns` or Observations with `classes`, or use "
+                f"{main.name} has one score a row; give `class_columns` or Observations of classes, or use "
                 "PredictorCombiner."
             )
 

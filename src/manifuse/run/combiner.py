@@ -85,7 +85,7 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
     True
     """
 
-    _in_place: ClassVar[dict[str, str]] = {
+    _called_here: ClassVar[dict[str, str]] = {
         "id": "`id_column`",
         "score": "`score_column`",
         "classes": "`class_columns` of a ClassifierCombiner",
@@ -282,8 +282,8 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
     def _later(self, X: Any) -> Observations:
         """Read rows after the fit; warn of those that would have paired in it."""
         with self._named_here():
-            rows = self._observe(X, self.refinement_.main)
-        warn_of_lost_pairs(rows, self.refinement_.main, self._columns.observe_all(self.references))
+            rows, references = self._observe(X, self.refinement_.main), self._columns.observe_all(self.references)
+        warn_of_lost_pairs(rows, self.refinement_.main, references)
         return rows
 
     @property

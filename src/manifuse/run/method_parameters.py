@@ -19,8 +19,8 @@ class MethodParameters(BaseEstimator):  # type: ignore[misc]
 
     method: JointDiffusion | None
 
-    #: Parameters that messages about data frames name in backticks, and what to say in their place.
-    _in_place: ClassVar[dict[str, str]] = {}
+    #: What a parameter is called here that messages about data frames name in backticks.
+    _called_here: ClassVar[dict[str, str]] = {}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with ``deep``, also the hyperparameters as ``method__*``."""
@@ -48,7 +48,7 @@ class MethodParameters(BaseEstimator):  # type: ignore[misc]
         try:
             yield
         except InputError as error:
-            sentence = re.sub(r"`(\w+)`", lambda named: self._in_place.get(named[1], named[0]), str(error))
+            sentence = re.sub(r"`(\w+)`", lambda named: self._called_here.get(named[1], named[0]), str(error))
             raise type(error)(sentence) from error.__cause__
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

@@ -25,7 +25,9 @@ OF_CLASSES = ", or, if it names classes, give a column of 0 and 1 for each, and 
 MISSING = ("na", "n/a", "n.a.", "k.a.", "nan", "null", "none", "-", "?", ".")
 
 #: A number with the sign of a unit before or after it.
-WITH_SIGN = re.compile(r"\s*[+-]?\s*(?:([$\u00a3\u20ac])\s*[+-]?[\d.,]+|[\d.,]+\s*([%$\u00a3\u20ac]))\s*")
+WITH_SIGN = re.compile(
+    r"\s*[+-]?\s*(?:([$\u00a3\u20ac])\s*[+-]?[\d.,]+|[\d.,]+(?:e[+-]?\d+)?\s*([%$\u00a3\u20ac]))\s*", re.IGNORECASE
+)
 
 #: A number with a decimal comma, or with commas between thousands.
 WITH_COMMA = re.compile(r"\s*[+-]?\d[\d,.]*,\d+(\.\d*)?(e[+-]?\d+)?\s*", re.IGNORECASE)
@@ -137,7 +139,7 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
 def first_text(column: Any) -> Any:
     """Of a column of text, a series of the first entry that is no number; of others, the column.
 
-    Where decimal commas are not read, an entry that is no number with one either is why.
+    An entry that is no number with a decimal comma either comes first: because of it, no decimal comma was read.
     """
     polars = import_module("polars")
     if column.dtype != polars.String:
