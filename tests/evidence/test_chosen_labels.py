@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 import manifuse as mf
 from manifuse.evidence.by_class import ByClass
-from manifuse.evidence.class_score import LogLoss, chosen_by_class, offset_that_keeps
+from manifuse.evidence.chosen_labels import chosen_by_class, offset_that_keeps
+from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.labelled import score_of
 from manifuse.tables.classes import Classes
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from manifuse.errors import InputError, demand, warn
-from manifuse.evidence.class_score import LogLoss, chosen_by_class, risks_of
+from manifuse.evidence.chosen_labels import chosen_by_class
+from manifuse.evidence.class_score import LogLoss, risks_of
 from manifuse.evidence.rankings import GradedRanking, PairedRanking
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError

@@ -15,7 +15,8 @@ from manifuse.columns.scored import HeldOutScores, Scoring, comparable, in_units
 from manifuse.columns.temperature_of_mean import temperature_by_mean
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.evidence.by_class import ByClass, reliability_of_risks
-from manifuse.evidence.class_score import LogLoss, calibrate, chosen_by_class, offset_that_keeps, risks_of
+from manifuse.evidence.chosen_labels import chosen_by_class, offset_that_keeps
+from manifuse.evidence.class_score import LogLoss, calibrate, risks_of
 from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import Accuracy, Gain, Measure
 from manifuse.evidence.holding_out import Held
