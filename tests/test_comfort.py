@@ -528,6 +528,20 @@ def test_no_cell_of_a_printed_table_is_cut():
         assert text.count(word) == 6
     plain = Grid(("name", "worth"), ((names[1], "+0.3 ± 0.1"),))
     assert max(map(len, as_text(plain).splitlines())) <= WIDTH
+    # Numbers leave little room for the long text at the end, and words stay whole in it.
+    head = (
+        "reference",
+        "held_out_alignment",
+        "alignment",
+        "chance_alignment",
+        "weight",
+        "reached",
+        "worth",
+        "standing",
+    )
+    said = "followed, counts as one of two voices"
+    crowded = as_text(Grid(head, (("reference 1", *["0.53"] * 5, "+1.2 ± 0.4", said),)))
+    assert {*said.split(), "reference", "1"} <= set(crowded.split())
 
 
 def test_a_loading_is_shown_as_the_correlation_that_it_is():

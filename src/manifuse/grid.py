@@ -7,6 +7,7 @@ from html import escape
 from typing import Self
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -17,8 +18,8 @@ ABSENT = "—"
 #: Rows and columns of a large table that a notebook shows.
 SHOWN = 5
 
-#: The width of printed tables, in characters, and that of those that cannot be as narrow.
-WIDTH, MOST_CHARACTERS = 80, 10_000
+#: The width of printed tables, and blanks between two columns.
+WIDTH, GAP = 80, 2
 
 #: Longer texts may break, and longer words in the first column.
 BROKEN, NAME = 16, 16
@@ -78,22 +79,36 @@ def as_text(grid: Grid, *, width: int = WIDTH) -> str:
     Texts in the first column and long texts in others break between words, names of columns at their last underscore,
     and longer words in the first column anywhere.
     """
+    heads = [grid.head[0], *("_\n".join(name.rsplit("_", 1)) for name in grid.head[1:])]
+    widths = _widths(heads, grid.body + grid.foot, width - GAP * (len(heads) - 1))
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    table.add_column(Text(grid.head[0]), overflow="fold", min_width=len(grid.head[0]))
-    for place, name in enumerate(grid.head[1:], 1):
-        is_short = all(len(texts[place]) <= BROKEN for texts in grid.body + grid.foot)
-        table.add_column(Text("_\n".join(name.rsplit("_", 1))), justify="right", no_wrap=is_short)
+    for place, (name, size) in enumerate(zip(heads, widths, strict=True)):
+        table.add_column(Text(name), width=size, justify="right" if place else "left", overflow="fold")
     for part, style in ((grid.body, None), (grid.foot, "bold")):
         table.add_section()
         for texts in part:
             table.add_row(*(Text(text, "bold" if isinstance(text, StrongText) else "") for text in texts), style=style)
     file = io.StringIO()
-    console = Console(file=file, width=MOST_CHARACTERS, color_system=None)
-    words = " ".join(texts[0] for texts in grid.body + grid.foot).split()
-    beyond = max(0, max(map(len, words), default=0) - NAME)
-    console.width = max(width, console.measure(table).minimum - beyond)
-    console.print(table)
+    Console(file=file, width=sum(widths) + GAP * len(widths), color_system=None).print(table)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
+def _widths(heads: Sequence[str], body: Iterable[Sequence[str]], room: int) -> list[int]:
+    """Share the room for texts among columns: each gets what cannot break, and an equal part of the rest."""
+    least, most = [], []
+    for place, (head, *texts) in enumerate(zip(heads, *body, strict=True)):
+        longest = max(map(cell_len, [*head.split("\n"), *texts]))
+        words = max((cell_len(word) for text in texts for word in text.split()), default=0)
+        unbroken = min(words, NAME) if place == 0 else longest if longest <= BROKEN else words
+        least.append(max(unbroken, *map(cell_len, head.split("\n"))))
+        most.append(longest)
+    room -= sum(least)
+    widths = list(least)
+    wants = sorted(range(len(least)), key=lambda place: most[place] - least[place])
+    for left, place in enumerate(wants):
+        more = min(most[place] - least[place], max(0, room) // (len(wants) - left))
+        widths[place], room = widths[place] + more, room - more
+    return widths
 
 
 def as_html(grid: Grid) -> str:
