@@ -9,6 +9,7 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.page.exploration import Exploration, describe, run
 from manifuse.page.shown import explain_row, show
+from manifuse.report.refinement_page import page_of
 from manifuse.words.findings import findings_of
 from manifuse.words.wording import verdict_of
 
@@ -110,6 +111,16 @@ def test_an_unchanged_result_is_shown_as_unchanged(changes):
     assert seen["before"] == seen["after"]
     assert seen["moved"] == []
     assert explain_row(exploration, result, 5)[-1] == "The refinement was not taken, so no row moved."
+
+
+def test_a_gain_of_few_labels_is_not_shown():
+    exploration = explored(draw(1))
+    few = mf.RankLabels(exploration.labels.keys[:8], exploration.labels.grades[:8])
+    exploration = replace(exploration, labels=few)
+    result = refined(exploration)
+    assert result.gain.is_of_few
+    assert not any("gain" in what for what in tiles(show(exploration, result)))
+    assert "<td>too few labels to tell</td>" in page_of(result)
 
 
 def test_a_gain_that_was_not_taken_is_called_so():

@@ -38,7 +38,7 @@ class RefineOptions:
     reference: Annotated[list[str], Option(help="The table of another predictor; may be repeated.")] = field(
         default_factory=list
     )
-    out: Annotated[Path, Option(help="The file to write the refined table to.")]
+    out: Annotated[Path, Option(help="The file to write the refined table to (required).")]
     labels: Annotated[Path | None, Option(help="Known labels: columns id and label, or better and worse.")] = None
     pairs: Annotated[Path | None, Option(help="Ids of the same things: columns main, reference (and table).")] = None
     id: Annotated[list[str], Option(help="A name of the id column; repeat it if tables have different ones.")] = field(

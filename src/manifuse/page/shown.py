@@ -84,7 +84,8 @@ def _tiles(main: Observations, result: Refinement) -> Iterator[Tile]:
         yield {"from": before, "number": after, "what": what}
         taken = result.evidence.verdict.takes_what_was_found
         what = "gain and its standard error" if taken else "gain of the refinement that was not taken"
-        yield {"from": None, "number": result.gain.text(signed=True), "what": f"{what}, {result.gain.unit.words}"}
+        if not result.gain.is_of_few:
+            yield {"from": None, "number": result.gain.text(signed=True), "what": f"{what}, {result.gain.unit.words}"}
     aligned = correlation(main.scores, result.scores) if result.accepted else 1.0
     yield {"from": None, "number": f"{aligned:.3f}", "what": "alignment with the scores as they came"}
 

@@ -77,7 +77,7 @@ def outcome_grid(result: Refinement, shift: Shift | ClassShift) -> Grid:
             facts["Brier score on the labels, after"] = f"{after if taken else before:.4f}"
     if result.gain is not None:
         what = "gain" if taken else "gain of the refinement that was not taken"
-        facts[what] = result.gain.amount(signed=True)
+        facts[what] = "too few labels to tell" if result.gain.is_of_few else result.gain.amount(signed=True)
         facts["labelled rows"] = f"{result.gain.rows:,}"
     if result.worth is not None:
         facts[f"worth of all references together, {result.worth.unit.words}"] = result.worth.amount(signed=True)
