@@ -6,13 +6,12 @@ import scipy.stats
 from manifuse.errors import warn
 from manifuse.grid import figures
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
-from manifuse.kernels.feature_blocks import means_and_deviations
 from manifuse.run.familiarity import FEWEST_ROWS, strange_by
 from manifuse.tables.level import Level
 from manifuse.tables.observations import Observations
 from manifuse.tables.table_checks import all_alike
 
-#: Scores and features are the same up to this many standard deviations.
+#: Numbers are the same up to this share of their usual distance from the median of their column, or of their size.
 SAME = 1e-9
 
 #: Later scores are strange, too, if they vary by less than this share of what the fitted ones do.
@@ -28,30 +27,40 @@ def changed_rows(new: Observations, main: Observations, rows: IndexArray, known:
     if main.classes is not None and new.classes is not None:
         came = came[:, new.classes.places_of(main.classes.names)]
     # As they came, because logarithms make much of what single precision loses.
-    found[known] = _differ(came[known], main.came, rows[known])
+    found[known] = _differ(came[known], main.came, rows[known], by_size=main.straightening is not None)
     table = _features_as_in(main, new)
     if table is not None and main.table is not None:
         found[known] |= _differ(table[known], main.table, rows[known])
     return found
 
 
-def _differ(now: FloatArray, fitted: FloatArray, rows: IndexArray) -> BoolArray:
+def _differ(now: FloatArray, fitted: FloatArray, rows: IndexArray, *, by_size: bool = False) -> BoolArray:
     """Whether rows (q,) or (q, d) differ from these ``rows`` of the fitted ones (n,) or (n, d).
 
-    Numbers do not differ if one side had them in single precision, or as text of that.
+    Numbers do not differ if one side had them in single precision, or as text of that, or if the difference is but
+    rounding: of what is usual in their column or, ``by_size``, of each number, where these span many powers of ten.
     """
+    now, fitted = now.reshape(len(now), -1), fitted.reshape(len(fitted), -1)
     before = fitted[rows]
     with np.errstate(over="ignore"):
         differs = (now != before) & (now != before.astype(np.float32)) & (now.astype(np.float32) != before)
         differs[differs] = _differ_as_text(now[differs], before[differs]) & _differ_as_text(
             before[differs], now[differs]
         )
-    if not differs.any():
-        return np.zeros(len(now), dtype=bool)
-    # All fitted rows are read for the deviations, so only if a number differs.
-    margin = SAME * means_and_deviations(fitted.reshape(len(fitted), -1))[1]
-    beyond = np.abs(now - before).reshape(len(now), -1) > margin
-    return np.asarray((beyond & differs.reshape(len(now), -1)).any(axis=1))
+    # Only of columns in which a number differs, all fitted rows are read.
+    columns = np.flatnonzero(differs.any(axis=0))
+    before, now = before[:, columns], now[:, columns]
+    usual = np.abs(before) if by_size else _usual_distances(fitted[:, columns])
+    return np.asarray((differs[:, columns] & (np.abs(now - before) > SAME * usual)).any(axis=1))
+
+
+def _usual_distances(columns: FloatArray) -> FloatArray:
+    """Median distance of numbers from the median of their column, without those that are equal to it (d,).
+
+    A few numbers that are far larger than the others do not change it. It is 0 if all are equal.
+    """
+    distances = np.abs(columns - np.median(columns, axis=0))
+    return np.array([np.median(each[each > 0]) if each.any() else 0.0 for each in distances.T])
 
 
 def _differ_as_text(numbers: FloatArray, exact: FloatArray) -> BoolArray:
