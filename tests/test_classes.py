@@ -329,6 +329,20 @@ def test_a_reference_whose_classes_are_exchanged_is_named(places):
     assert all(each in said[0] for each in moved)
 
 
+@pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
+@pytest.mark.parametrize("places", [(0, 1, 2), (1, 0, 2), (2, 0, 1)])
+def test_exchanged_classes_are_named_though_the_reference_lacks_one(places):
+    main, others, _, _, _ = draw(5)
+    kept = others[0].came[:, :3] / others[0].came[:, :3].sum(axis=1, keepdims=True)
+    called = [NAMES[place] for place in places]
+    theirs = mf.Observations(kept, others[0].table, ids=others[0].keys, classes=called, name="theirs")
+    with warnings.catch_warnings(record=True) as caught:
+        mf.refine(main, [theirs], rng=0)
+    codes = [each.message.code for each in caught]
+    assert codes.count("exchanged_classes") == (places != (0, 1, 2))
+    assert "lacking_classes" in codes
+
+
 def test_a_score_is_refined_by_classes(tmp_path):
     main, others, _, _, _ = draw(4)
     features = {f"x{place}": column for place, column in enumerate(main.table.T)}

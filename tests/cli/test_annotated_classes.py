@@ -111,7 +111,7 @@ def test_python_takes_annotated_data_and_its_entries(problem):
     "changed, arguments, says",
     [
         ({}, ("--classes", "types"), "'types' came, but it matches 0 data frames in obsm of ours.h5ad; name one"),
-        ({}, ("--classes", "X_umap"), "it matches 0 data frames in obsm"),
+        ({}, ("--classes", "X_umap"), "The entry 'X_umap' of obsm in ours.h5ad is an array, which does not say which"),
         ({"cell_state": "whole"}, ("--classes", "cell_.*"), "it matches 2 data frames in obsm"),
         ({"cell_type": "halved"}, (), "do not sum to 1"),
         ({"cell_type": "texts"}, (), "numbers were expected"),

@@ -30,6 +30,7 @@ CASE = draw(0, rows=60, pairs=30, references=1)
 MAIN, REFERENCE = table(CASE.main), table(CASE.references[0])
 LABELS = pl.DataFrame({"id": CASE.main.keys[:20], "label": np.arange(20)})
 PLAIN = MAIN.write_csv()
+SHARE = pl.col("x0").rank() / (len(MAIN) + 1)
 
 
 def text(content):
@@ -372,6 +373,17 @@ CASES = {
         ["--score", "p1", "--score", "score"],
         "In main.csv, 'p1' sums to 1 with 'p0' in every row, as probabilities of classes do; name all of them with "
         "--classes 'p(.*)', leave them out with --drop, or choose features with --features if these are meant.",
+    ),
+    "probabilities under other names than those of classes": (
+        {
+            "main.csv": frame(
+                MAIN.with_columns(prob_a=0.5 * SHARE, prob_b=0.5 - 0.25 * SHARE, prob_c=0.5 - 0.25 * SHARE)
+            )
+        },
+        ["--classes", "p_(.*)"],
+        "In main.csv, 'prob_a', 'prob_b', 'prob_c' sum to 1 in every row, as probabilities of classes do, but "
+        "--classes names none of its columns; let it name them, leave them out with --drop, or choose features with "
+        "--features if these are meant.",
     ),
     "one row": ({"main.csv": frame(MAIN.head(1))}, [], "main has 1 row, but at least 3"),
     "two rows": ({"main.csv": frame(MAIN.head(2))}, [], "main has 2 rows, but at least 3"),

@@ -290,6 +290,16 @@ def test_the_rest_of_the_probabilities_is_no_features(tmp_path):
             assert "p0" not in (dropped.feature_names or ())
         with pytest.raises(InputError, match=r"'p3' sums to 1 with 'p0'.*name all of them as `classes`"):
             mf.Observations.from_frame(each, score="p3")
+    # Where classes were named, other columns that sum to 1 are no features of scores, but for indicators.
+    scored = wide.with_columns(score=others[:, 1])
+    scored.write_csv(tmp_path / "scored.csv")
+    says = "'p0', 'p1', 'p2', 'p3' sum to 1 in every row.* `classes` names none"
+    with pytest.raises(InputError, match=says):
+        read_table(str(tmp_path / "scored.csv"), columns=ColumnNames(classes="prob_(.*)"))
+    with pytest.raises(InputError, match=says):
+        mf.refine(scored, [frame], classes="prob_(.*)")
+    for columns in (ColumnNames(), ColumnNames(classes="prob_(.*)", drop=("p0",))):
+        assert "p1" in read_table(str(tmp_path / "scored.csv"), columns=columns).feature_names
     words = frame.rename({"p0": "cat", "p1": "dog", "p2": "cow", "p3": "horse"})
     words.write_csv(tmp_path / "words.csv")
     with pytest.raises(InputError, match=re.escape("`classes` 'horse|cat|dog|cow'")):

@@ -129,7 +129,13 @@ def _probabilities_in(path: Path, entries: Mapping[str, Any], called: ColumnName
     pattern = called.classes
     if not isinstance(pattern, str):
         return None
-    matching = [name for name in classes_matching(pattern, entries) if hasattr(entries[name], "columns")]
+    named = classes_matching(pattern, entries)
+    matching = [name for name in named if hasattr(entries[name], "columns")]
+    if named and not matching:
+        raise InputError(
+            f"The entry {next(iter(named))!r} of obsm in {path} is an array, which does not say which column is which "
+            "class; store a data frame there, with the name of a class for each column."
+        )
     if len(matching) > 1 or (called.all_there and needed and not matching):
         raise InputError(
             f"`classes` {pattern!r} came, but it matches {len(matching)} data frames in obsm of {path}; name one, "

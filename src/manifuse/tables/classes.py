@@ -129,7 +129,7 @@ class Classes:
         return others is not None and {*names_elsewhere(self.names)} == {*names_elsewhere(others.names)}
 
     def spelled_otherwise(self, names: Sequence[str]) -> dict[str, str]:
-        """Classes that other ``names`` have, but with other capitals, blanks or composed characters.
+        """Classes that other ``names`` have, but with other capitals, blanks, underscores or composed characters.
 
         Returns the first such name of each class.
         """
@@ -180,8 +180,8 @@ def replace_classes(had: FloatArray, said: FloatArray, replaced: BoolArray) -> F
 
 
 def _folded(name: str) -> str:
-    """The name of a class in small letters, without blanks, in Unicode NFKC; a whole number without a fraction."""
-    return _as_whole("".join(unicodedata.normalize("NFKC", name).casefold().split()))
+    """The name of a class in small letters of NFKC, without blanks and _; a whole number without a fraction."""
+    return _as_whole("".join(unicodedata.normalize("NFKC", name).casefold().replace("_", " ").split()))
 
 
 def _as_whole(name: str) -> str:

@@ -111,8 +111,7 @@ def demand_no_classes(table: TableHead, features: Sequence[str], score: str, cal
         return
     head = table.look([score, *names], _rows_of_head(len(names)))
     head = head[np.isfinite(head[:, 0])]
-    is_known = ~np.isnan(head)
-    is_probable: BoolArray = np.all((head >= 0) & (head <= 1) | ~is_known, axis=0) & np.any(is_known, axis=0)
+    is_probable = _are_probable(head)
     places = np.flatnonzero(is_probable[1:]) + 1
     rows = head[np.isfinite(head[:, places]).all(axis=1)]
     if not len(places) or not is_probable[0] or len(rows) < FEWEST or np.ptp(rows[:, 0]) == 0:
@@ -130,6 +129,38 @@ def demand_no_classes(table: TableHead, features: Sequence[str], score: str, cal
             f"In {table.name}, {called!r} sums to 1 with {shown} in every row, as probabilities of classes do; name "
             f"all of them {how}, leave them out with `drop`, or {table.choose} if these are meant."
         )
+
+
+def demand_no_unnamed_classes(table: TableHead, features: Sequence[str]) -> None:
+    """Refuse features that sum to 1, in a table of scores that none of the columns of classes was found in.
+
+    Indicators of a category, which are 0 or 1, sum to 1, too. The parameters are as of `demand_no_classes`.
+
+    Raises
+    ------
+    InputError
+        If there are such columns among the first rows.
+    """
+    names = [name for name in features if name in table.numeric]
+    if not names:
+        return
+    head = table.look(names, _rows_of_head(len(names)))
+    places = np.flatnonzero(_are_probable(head) & np.any((head > 0) & (head < 1), axis=0))
+    rows = head[np.isfinite(head[:, places]).all(axis=1)][:, places]
+    found = _summing_to(np.ones(len(rows)), rows, ROUNDED) if len(rows) >= FEWEST and len(places) else []
+    if len(found) > 1:
+        columns = [names[places[each]] for each in found]
+        raise InputError(
+            f"In {table.name}, {first_of([*map(repr, columns)], MOST)} sum to 1 in every row, as probabilities of "
+            f"classes do, but `classes` names none of its columns; let it name them, leave them out with `drop`, or "
+            f"{table.choose} if these are meant."
+        )
+
+
+def _are_probable(head: FloatArray) -> BoolArray:
+    """Which columns hold nothing but numbers in [0, 1] and gaps, (d,)."""
+    is_known = ~np.isnan(head)
+    return np.asarray(np.all((head >= 0) & (head <= 1) | ~is_known, axis=0) & np.any(is_known, axis=0))
 
 
 def _rows_of_head(columns: int) -> int:

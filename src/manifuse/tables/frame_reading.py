@@ -17,7 +17,7 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.column_names import warn_of_unused
 from manifuse.tables.containers import to_floats
-from manifuse.tables.default_features import CHOOSE_IN_FRAME, TableHead, default_features
+from manifuse.tables.default_features import CHOOSE_IN_FRAME, TableHead, default_features, demand_no_unnamed_classes
 from manifuse.tables.feature_names import places_of
 from manifuse.tables.table_columns import TableColumns
 
@@ -211,17 +211,25 @@ def _without_unused(others: list[str], called: TableColumns, *, name: str) -> li
 
 def _features_of(table: nw.DataFrame[Any], others: list[str], called: TableColumns, *, name: str) -> list[str]:
     """Names of the features among the ``others``, which must hold no probabilities."""
-    types, score = table.schema, None if called.classes else called.score
+    score = None if called.classes else called.score
+    others = default_features(_head_of(table, name), others, score, score or "")
+    _demand_numeric(table, others, name=name, or_else=", or drop it")
+    return others
 
+
+def _head_of(table: nw.DataFrame[Any], name: str) -> TableHead:
     def look(names: Sequence[str], rows: int | None) -> FloatArray:
         # By place, because polars takes a name such as "^x.*$" for a pattern.
         chosen = table[list(names)].head(len(table) if rows is None else rows)
         return to_floats(chosen, what=f"The features of {name}", dimensions=2)
 
-    shown = TableHead(name, {each for each, kind in types.items() if kind.is_numeric()}, look, CHOOSE_IN_FRAME)
-    others = default_features(shown, others, score, score or "")
-    _demand_numeric(table, others, name=name, or_else=", or drop it")
-    return others
+    return TableHead(name, {each for each, kind in table.schema.items() if kind.is_numeric()}, look, CHOOSE_IN_FRAME)
+
+
+def demand_scores_alone(frame: Any, unread: Collection[str], *, name: str) -> None:
+    """Refuse a data frame of scores whose features, all columns but those ``unread``, seem to be probabilities."""
+    table = columns_in(frame, (), name=name)
+    demand_no_unnamed_classes(_head_of(table, name), [each for each in table.columns if each not in unread])
 
 
 def _demand_numeric(table: nw.DataFrame[Any], features: Sequence[str], *, name: str, or_else: str = "") -> None:

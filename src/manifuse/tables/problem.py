@@ -71,12 +71,14 @@ class Reference:
         turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=share == 1)
         if idle is not None:
             warn("idle_reference", idle)
-        elif turning is None and main.classes is not None and table.classes is not None:
+        elif main.classes is not None and table.classes is not None:
             ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
-            theirs = theirs[:, table.classes.places_of(main.classes.names)]
-            fits = exchanged(theirs, ours, least_of(len(main_rows)))
+            places = table.classes.places_of(main.classes.names)
+            shared = np.flatnonzero(places >= 0)
+            fits = exchanged(theirs[:, places[shared]], ours[:, shared], least_of(len(main_rows)))
             said = f"The probabilities of {table.name} fit those of other classes in {main.name} better"
-            warn_of_exchanged(said, main.classes.names, fits, "which column is which class in both")
+            names = tuple(main.classes.names[place] for place in shared)
+            warn_of_exchanged(said, names, fits, "which column is which class in both")
         return cls(table, main_rows, reference_rows, share, idle is not None, turning)
 
     def straightened(self, main: Observations) -> Reference:

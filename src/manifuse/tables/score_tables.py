@@ -18,7 +18,7 @@ from manifuse.tables.column_checks import OF_CLASSES, choose_columns, demand_col
 from manifuse.tables.column_file import ColumnFile, FileFeatures
 from manifuse.tables.column_names import AS_USUAL, ColumnNames
 from manifuse.tables.containers import to_text
-from manifuse.tables.default_features import CHOOSE_IN_FILE, TableHead, default_features
+from manifuse.tables.default_features import CHOOSE_IN_FILE, TableHead, default_features, demand_no_unnamed_classes
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.table import Table
@@ -114,6 +114,8 @@ def open_table(
         or_classes=fitted is None,
     )
     names = () if bare else _feature_names_of(file, pattern, fitted, classes)
+    if called.classes is not None and not classes and pattern is None:
+        demand_no_unnamed_classes(_head_of(file), names)
     used = {"id", "score", *classes, *names}
     left = [] if bare or fitted is not None else [name for name in file.types if name not in used]
 
@@ -137,9 +139,8 @@ def _feature_names_of(
     if pattern is not None and names:
         names = choose_columns(path, names, pattern)
     elif fitted is None:
-        numeric = {name for name, kind in file.types.items() if kind.is_numeric()}
-        score, head = None if classes else "score", TableHead(path, numeric, file.look, CHOOSE_IN_FILE)
-        names = default_features(head, names, score, file.theirs.get("score", ""))
+        score = None if classes else "score"
+        names = default_features(_head_of(file), names, score, file.theirs.get("score", ""))
     if fitted is not None and set(fitted) < set(names):
         wanted = set(fitted)
         further = [name for name in names if name not in wanted]
@@ -150,6 +151,11 @@ def _feature_names_of(
             f"({shorten(', '.join(name.strip() or 'one without a name' for name in further))}); they are ignored.",
         )
     return tuple(names)
+
+
+def _head_of(file: ColumnFile) -> TableHead:
+    numeric = {name for name, kind in file.types.items() if kind.is_numeric()}
+    return TableHead(file.path, numeric, file.look, CHOOSE_IN_FILE)
 
 
 def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, str], left: Sequence[str]) -> Table:

@@ -13,7 +13,14 @@ from manifuse.kernels.keys import is_blank
 from manifuse.tables.class_columns import classes_matching
 from manifuse.tables.column_names import PAIR, demand_there
 from manifuse.tables.containers import to_numpy
-from manifuse.tables.frame_reading import ClassColumns, columns_in, demand_names, is_frame, observe_frame
+from manifuse.tables.frame_reading import (
+    ClassColumns,
+    columns_in,
+    demand_names,
+    demand_scores_alone,
+    is_frame,
+    observe_frame,
+)
 from manifuse.tables.labels import (
     ClassLabels,
     RankLabels,
@@ -164,7 +171,10 @@ class FrameColumns:
         there = columns_in(given, (), name=name).columns
         named = {*map(str, self.classes)} & {*there}
         found = classes_matching(self.classes, there) if isinstance(self.classes, str) else named
-        return self if len(found) > 1 or self.score not in there else replace(self, classes=None)
+        if len(found) > 1 or self.score not in there:
+            return self
+        demand_scores_alone(given, {self.id, self.score, *map(str, self.drop)}, name=name)
+        return replace(self, classes=None)
 
     def labels_of(self, given: Any, main: Observations) -> Labels | None:
         """Read labels of a main table: of the rows that have one, or ordered pairs.
