@@ -429,7 +429,28 @@ def test_where_features_say_nothing_of_scores_these_are_not_called_reversed(rng)
             for first in range(300, 601 - size, 5):
                 here = slice(first, first + size)
                 new = mf.Observations(scores[here], features[here], ids=range(size))
-                fitted.warn_of_reversed(new, main)
+                fitted.warn_of_scores(new, main)
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_scores_that_were_joined_to_the_features_of_other_rows_are_warned_of(rng, classes):
+    features = rng.standard_normal((600, 3))
+    scores = 3.0 * features[:, 0] + rng.standard_normal(600)
+    if classes:
+        scores = 1.0 / (1.0 + np.exp(-np.column_stack([scores, -scores])))
+    given = {"classes": ["no", "yes"]} if classes else {}
+    main = mf.Observations(scores[:300], features[:300], ids=range(300), **given)
+    fitted, told = Familiarity.of(main), 0
+    for first in range(300, 600, 100):
+        here, others = np.arange(first, first + 100), np.roll(np.arange(first, first + 100), 1)
+        # A warning would be an error.
+        fitted.warn_of_scores(mf.Observations(scores[here], features[here], ids=range(100), **given), main)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fitted.warn_of_scores(mf.Observations(scores[here], features[others], ids=range(100), **given), main)
+        told += [each.message.code for each in caught] == ["unrelated_scores"]
+    # The other one may be called reversed, or correlate by chance.
+    assert told >= 2
 
 
 @pytest.mark.filterwarnings("always::manifuse.errors.ManifuseWarning")
@@ -444,7 +465,7 @@ def test_exchanged_columns_of_classes_are_warned_of(rng, places, said):
     called = ["abc"[place] for place in places]
     new = mf.Observations(shares[200:], features[200:], ids=range(200, 300), classes=called, name="later")
     with warnings.catch_warnings(record=True) as given:
-        Familiarity.of(main).warn_of_reversed(new, main)
+        Familiarity.of(main).warn_of_scores(new, main)
     assert [str(each.message) for each in given] == (
         [
             f"The probabilities of later are those of other classes in similar fitted rows ({said}); check the names "

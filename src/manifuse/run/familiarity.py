@@ -14,7 +14,6 @@ from manifuse.evidence.one_factor import correlation
 from manifuse.grid import figures
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.feature_blocks import means_and_deviations
-from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.exchanged import exchanged, least_of, warn_of_exchanged
 from manifuse.tables.feature_names import columns_said
@@ -50,6 +49,10 @@ FEW_VALUES = 60
 #: so many similar fitted rows. If features say nothing of scores, they do not correlate. To be exchanged, classes must
 #: correlate by twice as much more with others.
 SIMILAR = 5
+
+#: Later scores are unrelated to features if that correlation is within so many standard errors of 0, and is by this
+#: much, and surely, smaller than in the fitted rows.
+CHANCE, UNRELATED = 2.0, 0.2
 
 
 def index_of(main: Observations, *, standardised: bool) -> Index:
@@ -95,8 +98,8 @@ class Familiarity:
         widest = np.abs(index.rows).max(axis=0)
         return cls(index, reach, widest[np.argsort(index.order.columns)])
 
-    def warn_of_strange(self, new: Observations) -> None:
-        """Warn of columns of later rows that are far from the fitted ones.
+    def warn_of_strange(self, new: Observations) -> bool:
+        """Warn of columns of later rows that are far from the fitted ones, and return whether there are such.
 
         Parameters
         ----------
@@ -132,6 +135,7 @@ class Familiarity:
                 f"{new.name} has one value in all rows of {columns_said(new.feature_names, filled)}, but the fitted "
                 "rows have many; check whether values were lost.",
             )
+        return bool(len(strange) or len(moved) or filled)
 
     def _beyond(self, rows: FloatArray) -> FloatArray:
         """Shares of the fitted values beyond which medians of standardised rows (q, d) are; 0 if they are usual.
@@ -148,8 +152,8 @@ class Familiarity:
         beyond = np.maximum(smaller, 2.0 - smaller)[np.argsort(order)] / 2.0
         return np.where(beyond > ndtr(STRANGE_SHIFT + 3.0 / np.sqrt(len(rows))), beyond, 0.0)
 
-    def warn_of_reversed(self, new: Observations, main: Observations) -> None:
-        """Warn of later scores that run against those of similar fitted rows, and of exchanged classes.
+    def warn_of_scores(self, new: Observations, main: Observations, *, are_alike: bool = True) -> None:
+        """Warn of later scores that run against those of similar fitted rows, are of other classes, or unrelated.
 
         Parameters
         ----------
@@ -157,6 +161,8 @@ class Familiarity:
             With the features of the fitted rows, in their order.
         main : Observations
             The fitted rows.
+        are_alike : bool
+            Whether the features are like fitted ones; others do not show whether scores are unrelated to them.
 
         Warns
         -----
@@ -167,22 +173,40 @@ class Familiarity:
         assert new.table is not None, "features were not compared"
         rows = thinned(len(new), SPREAD_ROWS)
         similar = self.index.nearest(new.table[rows], SIMILAR)[1]
-        least = least_of(len(similar))
+        least, expected = least_of(len(similar)), main.scores[similar].mean(axis=1)
+        alignment = correlation(new.scores[rows], expected)
         if new.classes is not None and main.classes is not None:
             names = main.classes.names
             sides = new.in_scale(new.scores)[rows], main.in_scale(main.scores)[similar].mean(axis=1)
             fits = exchanged(sides[0][:, new.classes.places_of(names)], sides[1], 2.0 * least)
             said = f"The probabilities of {new.name} are those of other classes in similar fitted rows"
-            warn_of_exchanged(said, names, fits, "the names of its columns, and the order of the features")
-            return
-        scores = new.scores[rows]
-        alignment = inner(on_sphere(scores), on_sphere(main.scores[similar].mean(axis=1)))
-        if alignment < -least:
+            if warn_of_exchanged(said, names, fits, "the names of its columns, and the order of the features"):
+                return
+        elif alignment < -least:
             warn(
                 "reversed_scores",
                 f"The scores of {new.name} run against those of similar fitted rows (correlation {alignment:.2f}); "
                 "check their sign, and the order of the features.",
             )
+            return
+        if not are_alike or alignment > CHANCE / np.sqrt(len(similar)) or not np.ptp(new.scores[rows]):
+            return
+        usual = self._usual_alignment(main)
+        if usual - alignment > UNRELATED + 3.0 / np.sqrt(len(similar)):
+            said = "probabilities" if new.classes is not None else "scores"
+            warn(
+                "unrelated_scores",
+                f"The {said} of {new.name} have nothing to do with those of similar fitted rows (correlation "
+                f"{alignment:.2f}, of fitted rows {usual:.2f}); check that {said} and features are of the same rows.",
+            )
+
+    def _usual_alignment(self, main: Observations) -> float:
+        """Correlation of fitted scores with the mean score of other similar fitted rows."""
+        assert main.table is not None, "it has features"
+        rows = thinned(len(main), SPREAD_ROWS)
+        similar = self.index.nearest(main.table[rows], SIMILAR + 1)[1]
+        # The row itself is one of them, or a double that cannot be told from it.
+        return correlation(main.scores[rows], main.scores[similar].sum(axis=1) - main.scores[rows])
 
     def at(self, features: FloatArray, edges: Edges, index: Index | None) -> FloatArray:
         """Familiarity of later rows, shape (q,): 1 up to `reach`, 0 from twice of it on.

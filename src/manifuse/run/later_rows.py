@@ -65,8 +65,8 @@ class LaterRows:
         Scores of references are compared at the rows that are not ``known`` (q,), which are fitted ones as they were.
         """
         if self._familiarity is not None:
-            self._familiarity.warn_of_strange(new)
-            self._familiarity.warn_of_reversed(new, self.main)
+            are_strange = self._familiarity.warn_of_strange(new)
+            self._familiarity.warn_of_scores(new, self.main, are_alike=not are_strange)
         later = np.flatnonzero(~known)
         if self.columns.references.lookups and len(later) >= FEWEST_ROWS:
             self._compare_references(new.take(later))

@@ -30,9 +30,10 @@ def exchanged(came: FloatArray, known: FloatArray, least: float) -> IndexArray:
     return np.asarray(fits if len(gains) and gains.mean() > least else own)
 
 
-def warn_of_exchanged(said: str, names: tuple[str, ...], fits: IndexArray, check: str) -> None:
-    """Warn if classes are exchanged; ``said`` begins the sentence, and ``check`` is what to look at."""
+def warn_of_exchanged(said: str, names: tuple[str, ...], fits: IndexArray, check: str) -> bool:
+    """Warn if classes are exchanged, and return it; ``said`` begins the sentence, and ``check`` is what to look at."""
     moved = np.flatnonzero(fits != np.arange(len(names)))
     if len(moved):
         shown = ", ".join(f"{names[each]} as {names[fits[each]]}" for each in moved)
         warn("exchanged_classes", f"{said} ({shown}); check {check}.")
+    return len(moved) > 0
