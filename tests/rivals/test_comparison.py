@@ -33,11 +33,24 @@ def test_averaging_known_classes_is_the_geometric_mean_whatever_their_order(draw
     main, *_ = drawn
     said = softmax(np.random.default_rng(0).standard_normal((len(main), 4)), axis=1)
     turned = mf.Observations(said[:, ::-1], ids=main.keys, classes=main.classes.names[::-1], name="turned")
-    coarse = mf.Observations(said[:, :2] / said[:, :2].sum(1, keepdims=True), ids=main.keys, classes=["a", "b"])
+    coarse = mf.Observations(said[:, :2] / said[:, :2].sum(1, keepdims=True), ids=main.keys, classes=["u", "v"])
     bare = mf.Observations(main.came, ids=main.keys, classes=main.classes.names, name="ours")
     expected = np.sqrt(np.maximum(main.came, 1e-4) * said)
     expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(mf.rivals.impute_and_average(bare, [turned, coarse]), expected, rtol=1e-6)
+
+
+def test_averaging_keeps_own_probabilities_of_classes_that_a_reference_lacks(drawn):
+    main, *_ = drawn
+    came, names = np.maximum(main.came, 1e-3), main.classes.names
+    came /= came.sum(axis=1, keepdims=True)
+    said = softmax(np.random.default_rng(0).standard_normal((len(main), 3)), axis=1)
+    bare = mf.Observations(came, ids=main.keys, classes=names, name="ours")
+    fewer = mf.Observations(said[:, ::-1], ids=main.keys, classes=names[2::-1], name="fewer")
+    theirs = np.column_stack([said * (1.0 - came[:, [3]]), came[:, 3]])
+    expected = np.sqrt(came * theirs)
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(mf.rivals.impute_and_average(bare, [fewer]), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["impute_and_average", "impute_and_stack", "learn_from_labels", "spread"])

@@ -126,8 +126,9 @@ def impute_and_average(
 ) -> Any:
     """Learn each reference's scores from own features at the pairs, predict them everywhere, and average all scores.
 
-    Of classes, logarithms of probabilities are learned and averaged. References with other classes, or scores, cannot
-    be averaged and are left out. Labels are not used; see `smooth_alone` for parameters.
+    Of classes, logarithms of probabilities are learned and averaged. Classes that a reference lacks keep their own
+    probability. References with other classes, or scores, cannot be averaged and are left out. Labels are not used;
+    see `smooth_alone` for parameters.
     """
     averaged = averaged_scores(imputed_scores(main, references, seed_for(rng)))
     return main.like_container(averaged)

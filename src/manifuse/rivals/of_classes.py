@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -34,7 +34,8 @@ class ImputedClasses(NamedTuple):
     Attributes
     ----------
     alike : (m + 1, n, k) array
-        Logarithms of probabilities: of the main predictor, and of the m references with the same classes.
+        Logarithms of probabilities: of the main predictor, and of the m references with the same classes or some of
+        them.
     others : (n, t) array
         Scores, or logarithms of probabilities of other classes, of the other references.
     """
@@ -60,12 +61,23 @@ def imputed_logarithms(main: Observations, references: Sequence[Observations], s
         theirs, known = locate(main.keys, reference.keys)
         rows = np.flatnonzero(known)
         said = reference.scores[:, None] if reference.classes is None else logarithms_of(reference)
-        is_alike = main.classes.same_as(reference.classes)
-        if reference.classes is not None and is_alike:
-            said = said[:, reference.classes.places_of(main.classes.names)]
         column = imputed_column(main, reference.name, rows, said[theirs[rows]], seed)
-        (alike if is_alike else others).append(column)
+        if reference.classes is None or (main.classes.places_of(reference.classes.names) < 0).any():
+            others.append(column)
+        else:
+            alike.append(_completed(column, reference.classes.places_of(main.classes.names), alike[0]))
     return ImputedClasses(np.stack(alike), np.concatenate(others, axis=1))
+
+
+def _completed(said: FloatArray, places: IndexArray, own: FloatArray) -> FloatArray:
+    """Logarithms of probabilities (n, k') in the order of all classes (n, k); those that lack keep their ``own`` ones.
+
+    Of each class, the place among those k' is given, -1 if it lacks.
+    """
+    if (places >= 0).all():
+        return said[:, places]
+    left = np.log1p(-np.exp(own[:, places < 0]).sum(axis=1, keepdims=True).clip(max=1.0 - LEAST))
+    return np.where(places < 0, own, log_softmax(said, axis=1)[:, places] + left)
 
 
 def mean_of_classes(imputed: FloatArray) -> FloatArray:
