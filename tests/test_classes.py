@@ -721,7 +721,8 @@ def test_the_report_shows_how_good_classes_are_where_labels_measure_it():
     page = page_of(unlabelled)
     assert "Which classes are right" not in page
     assert "Brier" not in page
-    with pytest.raises(mf.InputError, match="There is no picture 'reliability'"):
+    assert mf.plot(unlabelled).axes[0].get_title() == mf.plot(unlabelled, "relevance").axes[0].get_title()
+    with pytest.raises(mf.InputError, match="The picture 'reliability' needs labels"):
         mf.plot(unlabelled, "reliability")
 
 

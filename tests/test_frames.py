@@ -325,6 +325,10 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
             {"main": pd.DataFrame([["a", 1.0, 2.0]], columns=["patient", "risk", "risk"])},
             "main has two columns of one name",
         ),
+        (
+            {"main": pd.DataFrame({"patient": ["a"], "risk": [1.0], "embedding": [[0.5, 1.0]]})},
+            "'embedding' of main is of type Object, but numbers were expected; give each of its entries a column",
+        ),
         ({"label": "truth"}, "The table of labels has no column 'truth'"),
         ({"group": "day"}, "The table of labels has no column 'day'"),
         ({"label": "empty"}, "The table of labels has no value in 'empty'"),

@@ -149,7 +149,7 @@ CASES = {
     "an archive of objects": (
         {"main.npz": archive(ids=np.array([{}], dtype=object), scores=np.ones(1))},
         [],
-        "archive",
+        "Array 'ids' of main.npz holds Python objects, which are not read; save it as text or numbers",
     ),
     "a column missing": ({"main.csv": frame(MAIN.drop("score"))}, [], "has no 'score' (it has: id, x0"),
     "an unknown ending": ({"main.xlsx": text("?")}, [], "ends in '.xlsx'"),
@@ -447,7 +447,7 @@ CASES = {
     "a column of lists": (
         {"main.parquet": stored(MAIN.with_columns(pl.concat_list("x0", "x1").alias("c")), "parquet")},
         [],
-        "Column 'c' of main.parquet holds",
+        "where numbers were expected; correct it, and give each of its entries a column.",
     ),
     "a column of bytes": (
         {"main.parquet": stored(MAIN.with_columns(pl.lit(b"ab").alias("c")), "parquet")},

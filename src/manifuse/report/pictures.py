@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from manifuse.errors import demand, look_up
+from manifuse.errors import InputError, demand, look_up
 from manifuse.report.class_quality import draw_confusion, draw_reliability
 from manifuse.report.class_shift import ClassShift
 from manifuse.report.drawing import draw_alignments
@@ -21,8 +21,11 @@ from manifuse.run.refinement import Refinement
 #: The most rows with dots and with intervals in figures of scores, and the most references in other figures.
 DOTS, INTERVALS, MOST_DRAWN = 1000, 40, 24
 
+#: Pictures of what labels say.
+OF_LABELS = ("worth", "uncertainty", "confusion_before", "confusion_after", "reliability")
 
-def plot(result: Refinement, picture: str = "worth") -> Any:
+
+def plot(result: Refinement, picture: str | None = None) -> Any:
     """Draw one of the pictures of the report.
 
     Parameters
@@ -34,7 +37,8 @@ def plot(result: Refinement, picture: str = "worth") -> Any:
         ``"support"``: how much evidence rows have. ``"uncertainty"``: refined scores with intervals of 90 %.
         ``"course"``: the alignments, step by step. Of classes with labels, ``"confusion_before"`` and
         ``"confusion_after"``: which class was taken for which; ``"reliability"``: how often predicted classes are
-        right, by how probable they are. Of calibrated risks, ``"reliability"``: how often they come true.
+        right, by how probable they are. Of calibrated risks, ``"reliability"``: how often they come true. By default
+        it is ``"worth"``, or without it ``"relevance"``, or the first that there is.
 
     Returns
     -------
@@ -56,7 +60,12 @@ def plot(result: Refinement, picture: str = "worth") -> Any:
     'score before'
     """
     demand(Refinement, result)
-    return look_up(picture, pictures_of(result, shift_of(result)), kind="picture")()
+    drawn = pictures_of(result, shift_of(result))
+    if picture is None:
+        picture = next((name for name in ("worth", "relevance", *drawn) if name in drawn), "worth")
+    if picture in OF_LABELS and picture not in drawn and result.gain is None:
+        raise InputError(f"The picture {picture!r} needs labels, and none came; draw one of {', '.join(drawn)}.")
+    return look_up(picture, drawn, kind="picture")()
 
 
 def shift_of(result: Refinement) -> Shift | ClassShift:

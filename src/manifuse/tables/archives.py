@@ -41,7 +41,8 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
             for member in archive.infolist():
                 unpacked += member.file_size
                 with archive.open(member) as file:
-                    needed += size_of_array(file, member.file_size)
+                    name = member.filename.removesuffix(".npy")
+                    needed += size_of_array(file, member.file_size, f"Array {name!r} of {path}")
         demand_memory(path, needed)
         if needed > LARGE and unpacked > PACKED * packed:
             raise InputError(
@@ -62,16 +63,18 @@ def read_array(path: Path) -> NDArray[Any]:
     """
     demand_file(path)
     with reading(path, "a NumPy array"), path.open("rb") as file:
-        demand_memory(path, size_of_array(file, path.stat().st_size))
+        demand_memory(path, size_of_array(file, path.stat().st_size, str(path)))
         file.seek(0)
         return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
-def size_of_array(file: Any, held: int) -> float:
+def size_of_array(file: Any, held: int, what: str) -> float:
     """Return the bytes that an array of an opened file takes in memory, by its head; ``held`` bytes if it has none.
 
     Raises
     ------
+    InputError
+        If it has Python objects; the message says ``what`` it is.
     ValueError
         If its entries have no bytes, or it has fewer than it promises.
     """
@@ -83,6 +86,10 @@ def size_of_array(file: Any, held: int) -> float:
         raise ValueError(f"an array of version {'.'.join(map(str, version))} came")
     shape, _, dtype = heads[version](file)
     entries = math.prod(shape)
+    if dtype.hasobject:
+        raise InputError(
+            f"{what} holds Python objects, which are not read; save it as text or numbers, as with .astype(str)."
+        )
     if not dtype.itemsize:
         raise ValueError(f"entries of type {dtype} have no bytes")
     if entries * dtype.itemsize > held:

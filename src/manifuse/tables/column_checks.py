@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
@@ -180,6 +181,7 @@ def demand_numbers(
             (is_feature and DATE.fullmatch(text), f", give dates as days since a first day{or_drop}"),
             (text.strip().lower() in MISSING, ", and leave cells of missing values empty"),
             (signed, f", without the {signed and (signed[1] or signed[2])} sign"),
+            (np.ndim(sample) > 0, ", and give each of its entries a column"),
             (instead, instead),
             (is_feature, f", encode categories as columns of 0 and 1{or_drop}"),
         )

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from manifuse.errors import InputError
@@ -244,6 +245,8 @@ def _demand_numeric(table: nw.DataFrame[Any], features: Sequence[str], *, name: 
         kind = str(getattr(table[wrong[0]].to_native(), "dtype", found)) if found == nw.Unknown else str(found)
         way = "with astype(float)" if found in (nw.Unknown, nw.Object) else "to numbers or encode it"
         advice = "give dates as days since a first day" if found.is_temporal() else f"convert it {way}"
+        if found.is_nested() or (found == nw.Object and len(table) and np.ndim(table[wrong[0]][0]) > 0):
+            advice = "give each of its entries a column"
         raise InputError(
             f"Column {wrong[0]!r} of {name} is of type {kind}{more}, but numbers were expected; {advice}{or_else}."
         )

@@ -166,7 +166,8 @@ def _of_coverage(evidence: Evidence) -> Iterator[Finding]:
         keep = "it keeps its" if len(evidence.uncovered) == 1 else "they keep their"
         said = (
             f"No reference can speak of {named(evidence.uncovered)}: it knows neither the class nor parts of it, or "
-            f"has hardly any common row of it. Without labels {keep} probability."
+            f"has hardly any common row of it. {'Without what labels teach' if evidence.measured else 'So'} {keep} "
+            "probability."
         )
         yield Finding("uncovered classes", False, said, "references")
     if evidence.vanished:
