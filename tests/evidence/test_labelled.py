@@ -117,7 +117,9 @@ def test_labels_whose_ids_lost_their_zeros_are_told_so(rng, unknown):
         ((0, 1), 9, "0, 1 and 9"),
         ((0, 1), 2, None),
         ((1, 2, 3, 4, 5), 99, "Several labels are 99"),
-        ((1, 2, 3, 4, 5), 9, None),
+        ((1, 2, 3, 4, 5), 9, "Several labels are 9"),
+        ((1, 2, 3, 4, 5), -1, "Several labels are -1"),
+        ((1, 2, 3, 4, 5), 0, None),
     ],
 )
 def test_numbers_that_stand_for_an_unknown_truth_are_told_of(rng, grades, number, told):

@@ -47,6 +47,27 @@ def test_rare_events_grades_and_heavy_tails_are_left_alone(rng):
     assert said_of(np.exp(1.5 * rng.standard_normal(2000))) == []
 
 
+@pytest.mark.parametrize(
+    "low, high, beside, share, is_named",
+    [
+        (1, 10, -1, 0.05, True),
+        (0, 4, -9, 0.05, True),
+        (1, 5, 9, 0.05, True),
+        (1, 5, 0, 0.2, False),  # A scale from 0 on.
+        (1, 7, 9, 0.05, False),  # Perhaps 8 is rare.
+        (0, 5, 9, 0.01, False),  # Counts have a few large ones.
+        (-3, 3, -4, 0.05, False),
+        (0, 1, -1, 0.2, False),
+    ],
+)
+def test_a_number_beside_grades_is_named(rng, low, high, beside, share, is_named):
+    grades = rng.integers(low, high + 1, 400).astype(float)
+    grades[: int(share * 400)] = beside
+    said = said_of(grades)
+    assert len(said) == is_named
+    assert all(f"Several scores of ours are {beside}, apart from all others" in each for each in said)
+
+
 @pytest.mark.parametrize("names", [None, ("a", "b", "c")])
 def test_features_with_a_number_for_missing_values_are_named(rng, names):
     features = rng.standard_normal((12_000, 3)) * [1.0, 1e-6, 1e6]
