@@ -54,6 +54,7 @@ def test_rare_events_grades_and_heavy_tails_are_left_alone(rng):
         (0, 4, -9, 0.05, True),
         (1, 5, 9, 0.05, True),
         (1, 5, 0, 0.2, False),  # A scale from 0 on.
+        (0, 4, -1, 0.2, False),  # Perhaps a scale from -1 on.
         (1, 7, 9, 0.05, False),  # Perhaps 8 is rare.
         (0, 5, 9, 0.01, False),  # Counts have a few large ones.
         (-3, 3, -4, 0.05, False),

@@ -14,6 +14,7 @@ from manifuse.evidence.one_factor import correlation
 from manifuse.grid import figures
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.feature_blocks import means_and_deviations
+from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.exchanged import exchanged, least_of, warn_of_exchanged
 from manifuse.tables.feature_names import columns_said
@@ -174,7 +175,7 @@ class Familiarity:
         rows = thinned(len(new), SPREAD_ROWS)
         similar = self.index.nearest(new.table[rows], SIMILAR)[1]
         least, expected = least_of(len(similar)), main.scores[similar].mean(axis=1)
-        alignment = correlation(new.scores[rows], expected)
+        alignment = inner(on_sphere(new.scores[rows]), on_sphere(expected))
         if new.classes is not None and main.classes is not None:
             names = main.classes.names
             sides = new.in_scale(new.scores)[rows], main.in_scale(main.scores)[similar].mean(axis=1)
@@ -206,7 +207,8 @@ class Familiarity:
         rows = thinned(len(main), SPREAD_ROWS)
         similar = self.index.nearest(main.table[rows], SIMILAR + 1)[1]
         # The row itself is one of them, or a double that cannot be told from it.
-        return correlation(main.scores[rows], main.scores[similar].sum(axis=1) - main.scores[rows])
+        own = main.scores[rows]
+        return inner(on_sphere(own), on_sphere(main.scores[similar].mean(axis=1) - own / (SIMILAR + 1)))
 
     def at(self, features: FloatArray, edges: Edges, index: Index | None) -> FloatArray:
         """Familiarity of later rows, shape (q,): 1 up to `reach`, 0 from twice of it on.

@@ -82,13 +82,14 @@ def warn_of_miswritten(what: str, values: FloatArray) -> bool:
 def _grade_for_missing(values: FloatArray) -> float:
     """The grade beside a scale of whole numbers that several values (n,) have, such as −1 or 9; NaN if there is none.
 
-    It is the only one below 0, or far above the scale and not rare.
+    It is the only one below 0 and not next to it, or far above the scale and not rare.
     """
     grades, counts = np.unique(values, return_counts=True)
     if not FEWEST_GRADES < len(grades) <= MOST_GRADES or (grades != np.round(grades)).any():
         return np.nan
     below, above = grades[1:], grades[:-1]
-    if grades[0] in -BESIDE_GRADES and counts[0] > 1 and below[0] >= 0 and (np.diff(below) == 1).all():
+    is_below = below[0] >= 0 and below[0] - grades[0] > 1 and (np.diff(below) == 1).all()
+    if is_below and grades[0] in -BESIDE_GRADES and counts[0] > 1:
         return float(grades[0])
     is_apart = grades[-1] - above[-1] > GRADES_APART and above[0] >= 0 and (np.diff(above) == 1).all()
     return (
