@@ -59,7 +59,8 @@ def _usual_distances(columns: FloatArray) -> FloatArray:
 
     A few numbers that are far larger than the others do not change it. It is 0 if all are equal.
     """
-    distances = np.abs(columns - np.median(columns, axis=0))
+    with np.errstate(over="ignore"):
+        distances = np.abs(columns - np.median(columns, axis=0))
     return np.array([np.median(each[each > 0]) if each.any() else 0.0 for each in distances.T])
 
 

@@ -14,7 +14,7 @@ from manifuse.evidence.one_factor import correlation
 from manifuse.grid import figures
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.kernels.feature_blocks import means_and_deviations
-from manifuse.kernels.sphere import inner, on_sphere
+from manifuse.kernels.sphere import inner, is_constant, on_sphere
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.exchanged import exchanged, least_of, warn_of_exchanged
 from manifuse.tables.feature_names import columns_said
@@ -190,7 +190,7 @@ class Familiarity:
                 "check their sign, and the order of the features.",
             )
             return
-        if not are_alike or alignment > CHANCE / np.sqrt(len(similar)) or not np.ptp(new.scores[rows]):
+        if not are_alike or alignment > CHANCE / np.sqrt(len(similar)) or is_constant(new.scores[rows]).all():
             return
         usual = self._usual_alignment(main)
         if usual - alignment > UNRELATED + 3.0 / np.sqrt(len(similar)):
