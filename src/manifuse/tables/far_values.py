@@ -87,16 +87,13 @@ def _grade_for_missing(values: FloatArray) -> float:
     grades, counts = np.unique(values, return_counts=True)
     if not FEWEST_GRADES < len(grades) <= MOST_GRADES or (grades != np.round(grades)).any():
         return np.nan
-    below, above = grades[1:], grades[:-1]
-    is_below = below[0] >= 0 and below[0] - grades[0] > 1 and (np.diff(below) == 1).all()
-    if is_below and grades[0] in -BESIDE_GRADES and counts[0] > 1:
+    gaps = np.diff(grades)
+    if grades[0] in -BESIDE_GRADES and grades[1] >= 0 and gaps[0] > 1 and (gaps[1:] == 1).all() and counts[0] > 1:
         return float(grades[0])
-    is_apart = grades[-1] - above[-1] > GRADES_APART and above[0] >= 0 and (np.diff(above) == 1).all()
-    return (
-        float(grades[-1])
-        if is_apart and grades[-1] in BESIDE_GRADES and counts[-1] > GRADES_SHARE * len(values)
-        else np.nan
-    )
+    is_apart = grades[0] >= 0 and gaps[-1] > GRADES_APART and (gaps[:-1] == 1).all()
+    if is_apart and grades[-1] in BESIDE_GRADES and counts[-1] > GRADES_SHARE * len(values):
+        return float(grades[-1])
+    return np.nan
 
 
 def warn_of_thousands(what: str, values: FloatArray) -> None:
