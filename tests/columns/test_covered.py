@@ -64,6 +64,10 @@ def test_a_class_of_which_there_is_no_pair_keeps_its_probability(rng):
     assert not np.allclose(result.predictions[:, 0], of_all[:, 0], rtol=0.05)
     (finding,) = (each for each in findings_of(result.evidence, result.refined) if each.code == "uncovered classes")
     assert "“c”" in finding.sentence
+    assert finding.sentence.endswith("So it keeps its probability.")
+    taught = mf.refine(main, [theirs], mf.ClassLabels(np.arange(200, 300), names[truth[200:300]]), rng=0)
+    (finding,) = (each for each in findings_of(taught.evidence, taught.refined) if each.code == "uncovered classes")
+    assert finding.sentence.endswith("Without what labels teach it keeps its probability.")
     later = mf.Observations(main.came[:50], main.table[:50], ids=np.arange(1000, 1050), classes=names, name="later")
     of_later = result.apply(later)
     np.testing.assert_allclose(of_later[:, 2], of_all[:50, 2], rtol=1e-6)
@@ -177,6 +181,7 @@ def test_decision_values_that_are_far_apart_stay_finite():
         (("red", "blue"), ("Red", "Blue")),
         (("red", "blue"), ("red", "bl ue")),
         (("red", "blue"), ("RED", "BLUE")),
+        (("pale red", "blue"), ("pale_red", "blue")),
     ],
 )
 def test_classes_that_a_reference_writes_otherwise_are_told_of(rng, had, came):
