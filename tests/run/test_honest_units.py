@@ -164,6 +164,17 @@ def test_a_regression_whose_labels_run_backwards_is_refused_and_said_so(count):
     assert all(said)
 
 
+def test_skewed_scores_that_rank_labels_rightly_are_not_called_backwards():
+    """A line through them, fitted without a row, runs against that row."""
+    rng = np.random.default_rng(3)
+    truth = rng.standard_normal(300)
+    scores = np.exp(2.0 * (truth + rng.standard_normal(300)))
+    main = mf.Observations(scores, truth[:, None] + rng.standard_normal((300, 3)), ids=range(300), name="ours")
+    rows = rng.permutation(300)[:60]
+    said = mf.refine(main, [], mf.RankLabels(rows, truth[rows]), rng=0, task="regression").summary()
+    assert "backwards" not in said
+
+
 def test_of_few_labels_no_single_reference_has_a_worth():
     (main, references, labels), *_ = problem(0, 7, noise=0.3)
     second = mf.Observations(references[0].scores[::-1], ids=references[0].keys, name="noise")

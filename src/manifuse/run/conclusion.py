@@ -233,7 +233,7 @@ def _measured(
         accuracy,
         gain,
         labels.folds.held,
-        backwards=taught.is_backwards(there),
+        backwards=taught.is_backwards(given.problem.main.scores[taught.rows]),
         unrelated=_is_unrelated(given, found, labels),
         at_pairs=at_pairs,
         as_if_unknown=not found.known.fitted.known[taught.rows][:, found.columns.references.usual].any(),
