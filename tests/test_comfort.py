@@ -570,3 +570,39 @@ def test_a_misspelt_argument_is_told_what_it_may_have_meant(case, given, meant):
 def test_a_row_to_explain_is_one_id(case, taught):
     with pytest.raises(mf.InputError, match="Series came for the row to explain, but one id was expected"):
         mf.explain(taught, pd.Series(["m1", "m2"]))
+
+
+def weak_beside_reversed(seed, references=2):
+    """A weak main predictor, a good reference, and a good one whose sign is wrong."""
+    rng = np.random.default_rng(seed)
+    truth, features = rng.standard_normal(300), rng.standard_normal((300, 3))
+    main = mf.Observations(0.2 * truth + rng.standard_normal(300), features, ids=range(300), name="ours")
+    tables = [
+        mf.Observations((sign * truth + 0.5 * rng.standard_normal(300))[:80], ids=range(80), name=name)
+        for sign, name in ((1, "good"), (-1, "turned"))
+    ]
+    return main, tables[2 - references :], truth
+
+
+def test_a_reversed_reference_is_named_beside_a_weak_predictor_and_a_good_one():
+    named = 0
+    for seed in range(8):
+        main, references, _ = weak_beside_reversed(seed)
+        said = " ".join(mf.refine(main, references, rng=0).summary().split())
+        assert "predicts something else" not in said
+        named += "are low: “turned”. If larger scores mean less there" in said or "is low: “turned”. If" in said
+    assert named >= 6
+
+
+def test_a_reference_that_labels_take_out_is_said_not_to_be_followed():
+    out = 0
+    for seed in range(12):
+        main, references, truth = weak_beside_reversed(seed, references=1)
+        labels = mf.RankLabels(range(60), truth[:60])
+        result = mf.refine(main, references, labels, rng=0)
+        agreement = result.evidence.agreement
+        taken_out = agreement.factor_by_labels == 0 and agreement.pulls_without_labels.any()
+        sentence = "not followed: labels of rows that they know are not higher where they are high"
+        assert (sentence in " ".join(result.summary().split())) is bool(taken_out)
+        out += taken_out
+    assert out > 3

@@ -76,6 +76,11 @@ class Agreement:
         return self.factor_by_labels * self.pulls_without_labels
 
     @property
+    def opposed(self) -> BoolArray:
+        """References that are not followed because they predict what the others do, but in reverse (m,)."""
+        return np.asarray(self.differing & (self.loadings[1:] < REVERSED))
+
+    @property
     def is_followed(self) -> bool:
         """Whether any reference is followed."""
         return bool(self.pulls.any())

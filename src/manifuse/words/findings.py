@@ -54,6 +54,9 @@ def _of_answers(evidence: Evidence) -> Iterator[Finding]:
         said = f"The references are not followed: {NOT_FOLLOWED[asked.answer]}."
         said = f"{said} What labels teach may use them all the same."
         yield Finding("not followed", False, said, REMEDIES.get(asked.answer))
+    elif asked.pulls_without_labels.any() and not asked.is_followed:
+        said = "The references are not followed: labels of rows that they know are not higher where they are high."
+        yield Finding("not followed", False, f"{said} What labels teach may use them all the same.", "references")
     if reason is Reason.TAUGHT or not evidence.relevance:
         return
     # Where only units or calibration of own scores are taken, no row follows a reference.
@@ -127,19 +130,7 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("agrees", True, f"{said}{but}.")
     else:
         yield Finding("agrees", False, f"On the common rows, no reference agrees with “{name}” beyond chance.")
-    reverse = [entry.name for entry in entries if entry.speaks_in_reverse]
-    if reverse:
-        said = f"High where “{name}” is low: {named(reverse)}. {OF_REVERSED}"
-        yield Finding("reverse", False, said, "references")
-    differing = zip(evidence.asked, evidence.agreement.differing, strict=True)
-    different = [evidence.relevance[number].name for number, differs in differing if differs]
-    if different:
-        who, predict, are = ("it", "predicts", "is") if len(different) == 1 else ("they", "predict", "are")
-        why = f"{who} {predict} something else"
-        if evidence.agreement.answer is Reason.TOLD or {*different} <= {*reverse}:
-            why = f"at the pairs {who} {are} high where “{name}” is low"
-            why += ", whatever `same_target` says" if evidence.agreement.answer is Reason.TOLD else ""
-        yield Finding("differs", False, f"Not followed: {named(different)}; {why}.", "same_target")
+    yield from _of_differing(evidence, [entry.name for entry in entries if entry.speaks_in_reverse])
     harmful = [entry for entry in entries if entry.worth is not None and _is_harm(entry.worth)]
     if harmful:
         listed = ", ".join(f"“{each.name}” ({each.worth.amount(signed=True)})" for each in harmful if each.worth)
@@ -147,6 +138,30 @@ def _of_references(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("harmful", False, f"Perhaps better left out{but}: {listed}.", "ignored")
     yield from _of_coverage(evidence)
     yield from _of_common_rows(evidence, entries)
+
+
+def _of_differing(evidence: Evidence, reverse: Sequence[str]) -> Iterator[Finding]:
+    """Who says the reverse, of the main predictor or of the others, and who predicts something else."""
+    if reverse:
+        said = f"High where “{evidence.name}” is low: {named(reverse)}. {OF_REVERSED}"
+        yield Finding("reverse", False, said, "references")
+    different, opposed = (
+        [evidence.relevance[number].name for number, holds in zip(evidence.asked, which, strict=True) if holds]
+        for which in (evidence.agreement.differing, evidence.agreement.opposed)
+    )
+    opposed = [each for each in opposed if each not in reverse]
+    if opposed:
+        said = f"High where the other predictors are low: {named(opposed)}. {OF_REVERSED}"
+        yield Finding("reverse", False, said, "references")
+    if different:
+        who, predict, are = ("it", "predicts", "is") if len(different) == 1 else ("they", "predict", "are")
+        why = f"{who} {predict} something else"
+        if evidence.agreement.answer is Reason.TOLD or {*different} <= {*reverse}:
+            why = f"at the pairs {who} {are} high where “{evidence.name}” is low"
+            why += ", whatever `same_target` says" if evidence.agreement.answer is Reason.TOLD else ""
+        elif {*different} <= {*reverse, *opposed}:
+            why = f"at the pairs {who} {are} high where the others are low"
+        yield Finding("differs", False, f"Not followed: {named(different)}; {why}.", "same_target")
 
 
 def _of_common_rows(evidence: Evidence, entries: Sequence[Relevance]) -> Iterator[Finding]:
