@@ -301,3 +301,12 @@ def test_a_reference_with_few_pairs_leaves_out_what_imputes_and_nothing_else(dra
     with pytest.warns(mf.ManifuseWarning, match="theirs 0 shares only 7 ids with .*methods that impute references"):
         found = mf.rivals.compare(main, [others[1], few], known, library=pd)
     assert set(found["method"]) == {"refine", "alone", "spread", "learn_from_labels"}
+
+
+def test_a_class_without_a_label_is_said_not_to_be_judged(drawn):
+    main, others, known, *_ = drawn
+    kept = known.names != NAMES[0]
+    labels = mf.ClassLabels(known.keys[kept], known.names[kept])
+    with pytest.warns(mf.ManifuseWarning, match=f"No label is of {NAMES[0]}, so no row of it is judged") as given:
+        mf.rivals.compare(main, others, labels)
+    assert "unjudged_classes" in [each.message.code for each in given if hasattr(each.message, "code")]

@@ -17,7 +17,7 @@ from manifuse.words.wording import fill
 #: See `note_on_pairs`.
 AT_PAIRS = (
     "Here, a labelled row that is also a common row is judged with the reference's own score of it. The gain that "
-    "refine reports leaves these scores out, so it is smaller where many labelled rows are common rows. Every method "
+    "refine reports leaves these scores out, so the two differ where many labelled rows are common rows. Every method "
     "learned from four of five labelled rows here, and refine learns from all of them."
 )
 

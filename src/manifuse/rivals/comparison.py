@@ -18,6 +18,7 @@ from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.labelled import groups_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.squared_error import SquaredError
+from manifuse.grid import told_apart
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.machine import libraries_in_one_thread
@@ -142,6 +143,7 @@ def compare(
     method = with_parameters(checked_method(method), hyperparameters)
     regression = method.is_regression
     measure = taught_by(main, labels, "comparing needs", least=LEAST_LABELS, regression=regression)
+    _warn_of_unjudged(measure)
     seed = seed_for(rng)
     methods = _methods(method, others, main, references, seed)
     found: dict[str, list[FloatArray]] = {name: [] for name in methods}
@@ -171,6 +173,19 @@ def compare(
         blocks = replace(blocks, numbers=numbers[None])
     judged = {name: np.concatenate(parts)[order] for name, parts in found.items()}
     return frame_of(_table_of(measure, judged, blocks), library or main.origin.frames)
+
+
+def _warn_of_unjudged(score: RowScore) -> None:
+    """Warn of classes without a label, of which no row is judged."""
+    if not isinstance(score, LogLoss):
+        return
+    names = [name for place, name in enumerate(score.classes.names) if place not in score.truth]
+    if names:
+        warn(
+            "unjudged_classes",
+            f"No label is of {told_apart(names)}, so no row of {'it' if len(names) == 1 else 'them'} is judged; "
+            "methods that never predict what has no label look better than they are.",
+        )
 
 
 def _demand_taught(score: RowScore, kept: IndexArray) -> None:
