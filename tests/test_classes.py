@@ -919,3 +919,17 @@ def test_a_class_that_no_row_has_any_more_is_named(rng):
     assert "“rare” is no longer the most probable class of any row." in " ".join(result.summary().split())
     same = mf.refine(main, [], mf.ClassLabels(np.arange(100), np.array(["a", "b"])[truth[:100]]), rng=0)
     assert same.evidence.vanished == tuple({*main.classes.most_probable(main.came)} - {*same.predicted})
+
+
+@pytest.mark.parametrize("ours, theirs", [("bare.soil", "bare soil"), ("Bare_soil", "bare.soil"), ("v1.2", "v1 2")])
+def test_labels_that_name_a_class_with_other_signs_for_blanks_are_told_so(ours, theirs):
+    """R writes a point between letters for a blank, in names of columns; between digits it is meant."""
+    names = (ours, *NAMES[1:])
+    main, others, known, *_ = draw(3, references=1, labels=80, names=names)
+    labels = mf.ClassLabels(known.keys, np.where(known.names == ours, theirs, known.names))
+    if ours == "v1.2":
+        with pytest.warns(mf.ManifuseWarning, match="they are left out"):
+            mf.refine(main, others, labels, rng=0)
+        return
+    with pytest.raises(mf.InputError, match=f"but it has {ours!r}, and {theirs!r} came; write them alike"):
+        mf.refine(main, others, labels, rng=0)

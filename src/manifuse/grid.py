@@ -42,8 +42,8 @@ def figures(value: float, digits: int) -> str:
 
 
 def told_apart(names: Iterable[str]) -> str:
-    """Join names by commas; a name that has commas or outer blanks stands in quotes."""
-    return ", ".join(repr(name) if "," in name or name != name.strip() else name for name in names)
+    """Join names by commas; a name that is empty, or has commas or outer blanks, stands in quotes."""
+    return ", ".join(repr(name) if not name or "," in name or name != name.strip() else name for name in names)
 
 
 def first_of(names: Sequence[str], most: int) -> str:

@@ -283,8 +283,8 @@ CASES = {
         [],
         "The first line of main.csv is not text in UTF-8",
     ),
-    "missing values written as NA": (
-        {"main.csv": text(re.sub(r"(\nm1,[^,]+,)[^,]+", r"\1NA", PLAIN))},
+    "missing values written as n/a": (
+        {"main.csv": text(re.sub(r"(\nm1,[^,]+,)[^,]+", r"\1n/a", PLAIN))},
         [],
         "leave cells of missing values empty",
     ),

@@ -23,6 +23,7 @@ from manifuse.cli.refine_options import RefineOptions, takes
 #: Configs that are refused, and what the message contains.
 REFUSED = [
     ("main = ", "is not valid TOML"),
+    ('classes = "p\\\\.(.*)"'.replace("\\\\", "\\"), "a text with a backslash needs single quotes"),
     ('mian = "main.csv"', "no key in run.toml named 'mian'; did you mean 'main'"),
     ("main = 3", "main = 3 came in run.toml, but a text was expected"),
     ('reference = "theirs.csv"', "but a list of texts was expected"),

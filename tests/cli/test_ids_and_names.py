@@ -336,6 +336,8 @@ def test_sentences_say_what_came(case, capsys, monkeypatch):
         ([f"{row}.05" for row in range(9)], [f"{row}.5" for row in range(9)], 0),
         ([f"{row}.0" for row in range(1, 9)], [str(row) for row in range(1, 9)], 8),
         ([f"{row:03d}" for row in range(1, 9)], [str(row) for row in range(1, 9)], 8),
+        (["7", "1e+05", "2.5E6"], ["7", "100000", "2500000"], 2),  # R writes so
+        (["7", "1e+05"], ["7", "1000000"], 0),
     ],
 )
 def test_ids_are_the_same_without_what_programs_write_otherwise(ours, theirs, told):

@@ -3,6 +3,7 @@
 import json
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -563,3 +564,59 @@ def test_truth_as_text_is_refused_with_what_to_do(folder, text, says):
     labels = pl.read_csv("known.csv").with_columns(label=pl.lit(text))
     with pytest.raises(mf.InputError, match=says):
         mf.refine(pl.read_csv("main.csv"), [pl.read_csv("theirs.csv")], labels, rng=0)
+
+
+def rewritten(name, change):
+    """Change the lines of a file below its header."""
+    head, *lines = Path(name).read_text().splitlines()
+    Path(name).write_text("\n".join([head, *map(change, lines)]) + "\n")
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_what_r_writes_for_missing_values_among_numbers_is_missing(folder, monkeypatch, capsys):
+    """In a row of the main table it is as if the row were not there; a row without a label teaches nothing."""
+    without = pl.read_csv("main.csv").filter(pl.col("id") != "m7")
+    without.write_csv("without.csv")
+    rewritten("main.csv", lambda line: "m7,NA" + line[line.index(",", 3) :] if line.startswith("m7,") else line)
+    known = pl.read_csv("known.csv")
+    first = known["id"][0]
+    known.filter(pl.col("id") != first).write_csv("fewer.csv")
+    rewritten("known.csv", lambda line: f"{first},NA" if line.startswith(f"{first},") else line)
+    given = ["refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv", "--out"]
+    assert run(monkeypatch, *given, "no.csv") == 2
+    assert "NaN or infinite" in said(capsys)
+    assert run(monkeypatch, *given, "a.csv", "--drop-invalid") == 0
+    given = ["refine", "without.csv", "--reference", "theirs.csv", "--labels", "fewer.csv", "--out", "b.csv"]
+    assert run(monkeypatch, *given) == 0
+    assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
+
+
+def test_a_limit_among_labels_has_a_remedy(folder, monkeypatch, capsys):
+    rewritten("known.csv", lambda line: line.replace(",", ",<"))
+    given = ["refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv", "--out", "a.csv"]
+    assert run(monkeypatch, *given) == 2
+    assert "write the limit as a number (errors that labels report are then too small)" in said(capsys)
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("name, told", [("group", False), ("ward", True), ("note", False)])
+def test_text_beside_labels_that_repeats_may_be_groups(folder, monkeypatch, capsys, name, told):
+    known = pl.read_csv("known.csv")
+    values = [f"w{row % 6 if name != 'note' else row}" for row in range(len(known))]
+    known.with_columns(pl.Series(name, values)).write_csv("known.csv")
+    given = ["refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv", "--out", "a.csv"]
+    assert run(monkeypatch, *given) == 0
+    assert ("call it group if rows" in said(capsys)) is told
+    assert run(monkeypatch, *given, "--drop", name) == 0
+    assert "call it" not in said(capsys)
+
+
+def test_row_names_without_a_column_name_may_be_ids(folder, monkeypatch):
+    for name in ("main.csv", "theirs.csv", "known.csv"):
+        text = (folder / name).read_text()
+        (folder / f"r_{name}").write_text(text.replace("id,", ",", 1))
+    given = ["refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv", "--out", "a.csv"]
+    assert run(monkeypatch, *given) == 0
+    given = ["refine", "r_main.csv", "--reference", "r_theirs.csv", "--labels", "r_known.csv", "--out", "b.csv"]
+    assert run(monkeypatch, *given, "--id", "") == 0
+    assert (folder / "b.csv").read_text().replace('""', "id", 1) == (folder / "a.csv").read_text()

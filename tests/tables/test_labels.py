@@ -14,6 +14,7 @@ import manifuse as mf
         ([1, 2], [1, np.nan], "NaN or infinite in row 1"),
         ([1, 1], [0, 1], "repeated"),
         ([1, 2], ["low", "high"], "numbers"),
+        ([1, 2], [3.1, "<2.5"], "write the limit as a number"),
     ],
 )
 def test_labels_without_an_order_are_refused(ids, grades, says):

@@ -250,11 +250,11 @@ def _demand_folder() -> None:
 def _demand_values(arguments: list[str]) -> None:
     """Refuse an empty argument, such as of a variable that is not set; as a path it would be the current folder.
 
-    ``--drop ''`` leaves out the column without a name, as pandas writes its index.
+    The column without a name, as R and pandas write row names, may hold ids, or be left out.
     """
     for before, each in pairwise(["manifuse", *arguments]):
         option, sign, value = each.partition("=") if each.startswith("--") else (before, "", each)
-        if not value and (sign or not each) and option != "--drop":
+        if not value and (sign or not each) and option not in ("--drop", "--id"):
             raise InputError(
                 f"An empty text came after {option}, but a value was expected; give one, or leave it out."
             )

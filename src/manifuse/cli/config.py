@@ -97,9 +97,10 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name.") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path} is not valid TOML ({error}); correct it (texts need quotes, and true and false small letters)."
-        ) from None
+        how = "texts need quotes, and true and false small letters"
+        if "'\\\\'" in str(error) or "escape" in str(error).lower():
+            how = "a text with a backslash needs single quotes"
+        raise InputError(f"{path} is not valid TOML ({error}); correct it ({how}).") from None
     content, keys = _underscored(read, path), config_keys(kind)
     _demand_placed(content, keys, f"at the top of {path}")
     further = next((key for key, value in content.items() if isinstance(value, dict) and key not in keys), None)

@@ -31,6 +31,9 @@ LEAST = 0.01
 #: A whole number as people and programs write it.
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,17}))(?:\.0+)?")
 
+#: What programs write for a blank: R a point between letters, others an underscore.
+FOR_BLANK = re.compile(r"(?<=[^\W\d])\.(?=[^\W\d])|_")
+
 
 @dataclass(frozen=True)
 class Classes:
@@ -129,9 +132,9 @@ class Classes:
         return others is not None and {*names_elsewhere(self.names)} == {*names_elsewhere(others.names)}
 
     def spelled_otherwise(self, names: Sequence[str]) -> dict[str, str]:
-        """Classes that other ``names`` have, but with other capitals, blanks, underscores or composed characters.
+        """Classes that other ``names`` have, but with other capitals, blanks or composed characters.
 
-        Returns the first such name of each class.
+        Points between letters and underscores are blanks. Returns the first such name of each class.
         """
         places = self.places_of(names)
         theirs = {
@@ -180,8 +183,8 @@ def replace_classes(had: FloatArray, said: FloatArray, replaced: BoolArray) -> F
 
 
 def _folded(name: str) -> str:
-    """The name of a class in small letters of NFKC, without blanks and _; a whole number without a fraction."""
-    return _as_whole("".join(unicodedata.normalize("NFKC", name).casefold().replace("_", " ").split()))
+    """The name of a class in small letters of NFKC, without what is for blanks; whole numbers without a fraction."""
+    return _as_whole("".join(FOR_BLANK.sub(" ", unicodedata.normalize("NFKC", name).casefold()).split()))
 
 
 def _as_whole(name: str) -> str:

@@ -22,8 +22,17 @@ Columns = dict[str, NDArray[Any]]
 #: What to do with scores that name a class.
 OF_CLASSES = ", or, if it names classes, give a column of 0 and 1 for each, and name these with `classes`"
 
+#: What to do with values of which a limit is known.
+OF_LIMITS = "write the limit as a number (errors that labels report are then too small)"
+
 #: What other programs write for a missing value.
 MISSING = ("na", "n/a", "n.a.", "k.a.", "nan", "null", "none", "-", "?", ".")
+
+#: What R writes for a missing value, which is one among numbers.
+NOT_KNOWN = "NA"
+
+#: A limit in place of a value, below or above which the value is.
+LIMIT = re.compile(r"\s*[<>\u2264\u2265]=?\s*[+-]?[\d.]+(e[+-]?\d+)?\s*", re.IGNORECASE)
 
 #: A number with the sign of a unit before or after it.
 WITH_SIGN = re.compile(
@@ -75,8 +84,9 @@ def plain_column(column: Any, *, stays_text: bool) -> Any:
     if column.dtype == polars.String:
         # Nothing longer is a number, a date or a name.
         column = column.str.head(LONGEST + 1).replace("", None)  # A blank cell may have quotes.
-        numbers = column.str.strip_chars().cast(polars.Float64, strict=False)
-        return numbers if numbers.null_count() == column.null_count() else column
+        text = column.str.strip_chars()
+        numbers = text.cast(polars.Float64, strict=False)
+        return numbers if (numbers.is_null() & column.is_not_null() & (text != NOT_KNOWN)).sum() == 0 else column
     if column.dtype == polars.Duration:
         return column.dt.to_string("polars")
     if column.dtype.is_temporal():
@@ -180,6 +190,7 @@ def demand_numbers(
             (WITH_COMMA.fullmatch(text), " (numbers have a decimal point, and nothing between thousands)"),
             (is_feature and DATE.fullmatch(text), f", give dates as days since a first day{or_drop}"),
             (text.strip().lower() in MISSING, ", and leave cells of missing values empty"),
+            (LIMIT.fullmatch(text), f", {OF_LIMITS}"),
             (signed, f", without the {signed and (signed[1] or signed[2])} sign"),
             (np.ndim(sample) > 0, ", and give each of its entries a column"),
             (instead, instead),

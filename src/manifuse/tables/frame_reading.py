@@ -102,9 +102,9 @@ def columns_in(
         return table
     index = nw.maybe_get_index(table)
     role = "id" if missing in names[:1] else second
-    remedy = (
-        f"rename the column that holds it, or name it with `{role}` (of one table alone: `Observations.from_frame`)"
-    )
+    remedy = f"rename the column that holds it, or name it with `{role}`"
+    if second != "label":
+        remedy += " (of one table alone: `Observations.from_frame`)"
     if missing in names[1:]:
         remedy += or_classes
     if missing not in names:
@@ -113,7 +113,7 @@ def columns_in(
         remedy = "its index is called so: call reset_index()"
     elif index is not None and missing == names[0]:
         remedy += "; if the index holds it, call reset_index()"
-    raise InputError(f"{name} has no column {missing!r} (it has: {told_apart(there)}); {remedy}.")
+    raise InputError(f"{name} has no column {missing!r} (it has: {shorten(told_apart(there))}); {remedy}.")
 
 
 def observe_frame(

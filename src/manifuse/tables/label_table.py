@@ -9,11 +9,11 @@ from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.kernels.keys import is_blank
-from manifuse.tables.column_checks import demand_numbers
+from manifuse.tables.column_checks import NOT_KNOWN, demand_numbers
 from manifuse.tables.column_names import AS_USUAL, PAIR, ColumnNames
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
-from manifuse.tables.labels import ClassLabels, RankLabels, demand_one_kind, warn_of_unused_groups
+from manifuse.tables.labels import ClassLabels, RankLabels, demand_one_kind, warn_of_ungrouped, warn_of_unused_groups
 from manifuse.tables.row_names import rows_as
 from manifuse.tables.table_checks import valid_rows
 
@@ -44,12 +44,18 @@ def read_labels(
         labels = columns["label"]
         if not classes:
             demand_numbers(path, file.theirs["label"], labels, instead=OF_TEXT)
-        kept = np.flatnonzero([not is_blank(each) for each in labels.tolist()])
+        unknown = () if NOT_KNOWN in classes else (NOT_KNOWN,)
+        kept = np.flatnonzero([not (is_blank(each) or each in unknown) for each in labels.tolist()])
         if not len(kept):
             raise InputError(f"{path} has no value in {file.theirs['label']!r}; give the truth of some rows.")
         if drop and not classes:
             kept = kept[valid_rows(labels[kept], None, name=path.name, drop=True)]
         groups = columns["group"][kept] if "group" in columns else None
+        if groups is None:
+            texts = [
+                name for name, kind in file.types.items() if name not in (*READ, "score") and str(kind) == "String"
+            ]
+            warn_of_ungrouped(path, {name: column[kept] for name, column in file.take(texts).items()})
         noun, first = counting_in(path)
         with rows_as((noun, first + kept)):
             if classes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from manifuse.errors import InputError, warn
 from manifuse.grid import many
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.tables.column_checks import LIMIT, OF_LIMITS
 from manifuse.tables.column_names import PAIR
 from manifuse.tables.containers import all_numbers, demand_one_order, to_floats, to_keys, to_numpy, to_text
 from manifuse.tables.row_names import name_rows
@@ -177,13 +178,17 @@ def to_grades(values: Any, *, what: str) -> FloatArray:
         If it is text, or cannot be read as numbers.
     """
     entries = to_numpy(values, what=what)
-    text = next((each for each in entries.ravel().tolist() if isinstance(each, str)), None)
-    if text is not None:
+    texts = [each for each in entries.ravel().tolist() if isinstance(each, str)]
+    if texts:
+        # Of numbers as text, the first that is none.
+        text = next((each for each in texts if LIMIT.fullmatch(each)), texts[0])
         remedy = "give each value as a number, the larger one for what means more, such as 1 for yes and 0 for no"
         remedy += "; for probabilities of classes, give `ClassLabels`"
         with suppress(ValueError):
             float(text)
             remedy = "convert it to numbers"
+        if LIMIT.fullmatch(text):
+            remedy = OF_LIMITS
         raise InputError(
             f"{what} came as text, such as {text!r}, but scores are refined by numbers, of which larger is better; "
             f"{remedy}."
@@ -213,6 +218,19 @@ def warn_of_unused_groups(name: object) -> None:
     """Warn that a table of ordered pairs has groups."""
     said = f"{name} has ordered pairs, which are held out by their rows, so the groups beside them are not used."
     warn("unused_groups", said)
+
+
+def warn_of_ungrouped(name: object, texts: Mapping[str, NDArray[Any]]) -> None:
+    """Warn of columns of text beside labels (l,) whose values repeat, as those of groups do, if none is of groups."""
+    for column, values in texts.items():
+        count = len({*map(str, values.tolist())})
+        if 1 < count <= len(values) / 2:
+            warn(
+                "ungrouped_labels",
+                f"{name} has {column!r} beside the labels, a column of text with {count} values, which is not read; "
+                "call it `group` if rows of one value are of one thing, so that they are held out together, or leave "
+                "it out with `drop`.",
+            )
 
 
 def _groups_of(groups: Any, rows: int) -> NDArray[np.str_]:

@@ -12,8 +12,11 @@ from manifuse.errors import warn
 from manifuse.grid import many
 from manifuse.tables.observations import Observations
 
-#: Zeros before a number, the end of a whole number that a program wrote with a fraction, and signs.
-ZEROS, FRACTION, SIGNS = re.compile(r"(?<![\d.])0+(?=\d)"), re.compile(r"\.0$", re.M), re.compile(r"[^\w\n]|_")
+#: Zeros before a number, and signs.
+ZEROS, SIGNS = re.compile(r"(?<![\d.])0+(?=\d)"), re.compile(r"[^\w\n]|_")
+
+#: The end of a whole number that a program wrote with a fraction, and one that it wrote with an exponent, as 1e+05.
+FRACTION_OR_EXPONENT = re.compile(r"\.0$|^\d(?:\.\d+)?e\+?\d\d?$", re.M | re.I)
 
 #: Numbers, of which signs are part, or a sign elsewhere.
 NUMBER_OR_SIGN = re.compile(rf"^(-?\d+(?:\.\d+)?)$|{SIGNS.pattern}", re.M)
@@ -36,9 +39,9 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
     """Say how many more ids than the ``equal`` ones would be equal if both tables spelled them so; else nothing.
 
     ``ids`` (l,) are those of ``name``. They may be composed in another way, have characters of no width, have lost
-    zeros before a number, as in a spreadsheet, be whole numbers that a program wrote with a fraction, have other
-    hyphens, blanks or signs, unless they are numbers, or have other capitals. Where capitals tell rows of one table
-    apart, they are meant, unless most ids differ in nothing else.
+    zeros before a number, as in a spreadsheet, be whole numbers that a program wrote with a fraction or an exponent,
+    have other hyphens, blanks or signs, unless they are numbers, or have other capitals. Where capitals tell rows of
+    one table apart, they are meant, unless most ids differ in nothing else.
     """
     sides = main.keys, ids
     fewest = min(map(len, sides))
@@ -57,7 +60,7 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
     ways: list[tuple[bool, Callable[[str], str], bool, str, int]] = [
         (not is_ascii, _composed, True, "characters in one way (Unicode NFC, without characters of no width)", 1),
         (some(ZEROS), partial(ZEROS.sub, ""), False, "leading zeros in one way", 1),
-        (some(FRACTION), partial(FRACTION.sub, ""), False, "whole numbers in one way", 1),
+        (some(FRACTION_OR_EXPONENT), _with_digits, False, "whole numbers in one way", 1),
         (some(SIGNS), partial(NUMBER_OR_SIGN.sub, r"\1"), False, "hyphens, blanks and other signs in one way", FEW),
         (2 * equal < fewest, str.casefold, True, "capitals in one way", equal + 1),
         (some(CAPITAL) and some(SMALL), str.casefold, False, "capitals in one way", FEW),
@@ -71,6 +74,11 @@ def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal:
         if more >= least and (may_merge or not merges):
             return f"{many(more, 'more id')} of {name} would be equal to ids of {main.name} if both wrote {said}"
     return ""
+
+
+def _with_digits(text: str) -> str:
+    """Write whole numbers in digits alone."""
+    return FRACTION_OR_EXPONENT.sub(lambda found: "" if found[0] == ".0" else f"{float(found[0]):.0f}", text)
 
 
 def _composed(text: str) -> str:
