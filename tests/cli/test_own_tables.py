@@ -591,6 +591,23 @@ def test_what_r_writes_for_missing_values_among_numbers_is_missing(folder, monke
     assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
 
 
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+def test_missing_values_of_r_may_stand_between_decimal_commas_and_no_other_text(folder, monkeypatch, capsys):
+    first = pl.read_csv("main.csv")["x0"][0]
+    text = (folder / "main.csv").read_text()
+    (folder / "commas.csv").write_text(text.replace(f"{first}", "NA").replace(",", ";").replace(".", ","))
+    (folder / "points.csv").write_text(text.replace(f"{first}", ""))
+    for name in ("commas", "points"):
+        given = ["refine", f"{name}.csv", "--reference", "theirs.csv", "--drop-invalid", "--out", f"{name}_out.csv"]
+        assert run(monkeypatch, *given) == 0
+        assert "1 of 160 rows" in said(capsys)
+    assert (folder / "commas_out.csv").read_bytes() == (folder / "points_out.csv").read_bytes()
+    second = pl.read_csv("main.csv")["x0"][1]
+    (folder / "text.csv").write_text(text.replace(f"{first}", "NA").replace(f"{second}", "high"))
+    assert run(monkeypatch, "refine", "text.csv", "--reference", "theirs.csv", "--out", "no.csv") == 2
+    assert "holds 'high' where numbers were expected" in said(capsys)
+
+
 def test_a_limit_among_labels_has_a_remedy(folder, monkeypatch, capsys):
     rewritten("known.csv", lambda line: line.replace(",", ",<"))
     given = ["refine", "main.csv", "--reference", "theirs.csv", "--labels", "known.csv", "--out", "a.csv"]

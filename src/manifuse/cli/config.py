@@ -98,7 +98,7 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the name.") from None
     except (ValueError, RecursionError) as error:
         how = "texts need quotes, and true and false small letters"
-        if "'\\\\'" in str(error) or "escape" in str(error).lower():
+        if "escape" in str(error).lower():
             how = "a text with a backslash needs single quotes"
         raise InputError(f"{path} is not valid TOML ({error}); correct it ({how}).") from None
     content, keys = _underscored(read, path), config_keys(kind)

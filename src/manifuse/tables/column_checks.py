@@ -14,7 +14,7 @@ from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.tables.class_columns import expression_of
-from manifuse.tables.decimal_commas import NUMBER
+from manifuse.tables.decimal_commas import NOT_KNOWN, NUMBER
 from manifuse.tables.id_checks import LONGEST, exact_below
 
 Columns = dict[str, NDArray[Any]]
@@ -27,9 +27,6 @@ OF_LIMITS = "write the limit as a number (errors that labels report are then too
 
 #: What other programs write for a missing value.
 MISSING = ("na", "n/a", "n.a.", "k.a.", "nan", "null", "none", "-", "?", ".")
-
-#: What R writes for a missing value, which is one among numbers.
-NOT_KNOWN = "NA"
 
 #: A limit in place of a value, below or above which the value is.
 LIMIT = re.compile(r"\s*[<>\u2264\u2265]=?\s*[+-]?[\d.]+(e[+-]?\d+)?\s*", re.IGNORECASE)
@@ -86,7 +83,7 @@ def plain_column(column: Any, *, stays_text: bool) -> Any:
         column = column.str.head(LONGEST + 1).replace("", None)  # A blank cell may have quotes.
         text = column.str.strip_chars()
         numbers = text.cast(polars.Float64, strict=False)
-        return numbers if (numbers.is_null() & column.is_not_null() & (text != NOT_KNOWN)).sum() == 0 else column
+        return column if (numbers.is_null() & column.is_not_null() & (text != NOT_KNOWN)).any() else numbers
     if column.dtype == polars.Duration:
         return column.dt.to_string("polars")
     if column.dtype.is_temporal():
@@ -155,8 +152,10 @@ def first_text(column: Any) -> Any:
     polars = import_module("polars")
     if column.dtype != polars.String:
         return column
-    numbers = column.str.strip_chars().cast(polars.Float64, strict=False)
-    text = column.filter(numbers.is_null() & column.is_not_null())
+    cells = column.str.strip_chars()
+    text = column.filter(
+        cells.cast(polars.Float64, strict=False).is_null() & column.is_not_null() & (cells != NOT_KNOWN)
+    )
     other = text.filter(~text.str.strip_chars().str.contains(NUMBER))
     return (other if len(other) else text).head(1)
 

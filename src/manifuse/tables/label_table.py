@@ -9,8 +9,9 @@ from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.kernels.keys import is_blank
-from manifuse.tables.column_checks import NOT_KNOWN, demand_numbers
+from manifuse.tables.column_checks import demand_numbers
 from manifuse.tables.column_names import AS_USUAL, PAIR, ColumnNames
+from manifuse.tables.decimal_commas import NOT_KNOWN
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.labels import ClassLabels, RankLabels, demand_one_kind, warn_of_ungrouped, warn_of_unused_groups
