@@ -1,5 +1,6 @@
 """Rows that references lack which know all or most of the fitted rows: their scores, and how sure these are."""
 
+import warnings
 from dataclasses import replace
 from unittest import mock
 
@@ -290,3 +291,28 @@ def test_without_labels_or_where_they_refuse_no_class_is_less_sure():
         probabilities = result.apply(later)
         with as_they_were():
             np.testing.assert_array_equal(result.apply(later), probabilities)
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("features", [False, True])
+@pytest.mark.parametrize("known", ["both", "one", "none"])
+def test_later_rows_without_features_that_only_some_references_know_are_told_of(known, features):
+    rng = np.random.default_rng(0)
+    truth = rng.standard_normal(500)
+    table, ids = (truth[:, None] + rng.standard_normal((500, 2)) if features else None), np.arange(500)
+    scores = truth + rng.standard_normal(500)
+    fitted, later = (
+        mf.Observations(scores[rows], None if table is None else table[rows], ids=ids[rows], name="ours")
+        for rows in (slice(400), slice(400, None))
+    )
+    rows = {"both": (500, 500), "one": (500, 420), "none": (400, 400)}[known]
+    references = [
+        mf.Observations((truth + 0.5 * rng.standard_normal(500))[:count], ids=ids[:count], name=name)
+        for count, name in zip(rows, ("first", "second"), strict=True)
+    ]
+    result = mf.refine(fitted, references, rng=0)
+    with warnings.catch_warnings(record=True) as given:
+        result.apply(later)
+    said = [str(each.message) for each in given if getattr(each.message, "code", "") == "partly_known"]
+    assert len(said) == (known == "one" and not features)
+    assert all(each.startswith("80 rows of ours lack scores of second, which all") for each in said)

@@ -15,9 +15,10 @@ from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.refined_scores import RefinedScores, support_of
 from manifuse.columns.scored import Scoring, of_rows
 from manifuse.columns.view import View, features_of
-from manifuse.errors import InputError
+from manifuse.errors import InputError, warn
 from manifuse.evidence.class_score import RISK
 from manifuse.evidence.intervals import LARGEST_ERROR
+from manifuse.grid import many, told_apart
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
 from manifuse.machine import threads
 from manifuse.run.fallback import Fallback, alone_of
@@ -68,8 +69,26 @@ class LaterRows:
             are_strange = self._familiarity.warn_of_strange(new)
             self._familiarity.warn_of_scores(new, self.main, are_alike=not are_strange)
         later = np.flatnonzero(~known)
+        if self.main.table is None:
+            self._warn_of_partly_known(new.take(later))
         if self.columns.references.lookups and len(later) >= FEWEST_ROWS:
             self._compare_references(new.take(later))
+
+    def _warn_of_partly_known(self, new: Observations) -> None:
+        """Warn of rows that some references lack which know all fitted rows, if no features predict their scores."""
+        references = self.columns.references
+        counted = self.columns.expected.pulls[references.common] > 0
+        columns = references.common[counted | (self.columns.learned is not None)]
+        known = self.view(new).known[:, columns] > 0
+        partly = known.any(axis=1) & ~known.all(axis=1)
+        if partly.any():
+            names = [references.names[column] for column in columns[~known[partly].all(axis=0)]]
+            warn(
+                "partly_known",
+                f"{many(int(partly.sum()), 'row')} of {new.name} lack scores of {told_apart(names)}, which all fitted "
+                "rows have, and no features predict them; if later rows lack them, refining without that one may "
+                "be better.",
+            )
 
     def _compare_references(self, new: Observations) -> None:
         """Warn of references whose scores of later rows are unlike what their lessons predict, if these count."""
