@@ -294,9 +294,9 @@ def test_without_labels_or_where_they_refuse_no_class_is_less_sure():
 
 
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
-@pytest.mark.parametrize("features", [False, True])
+@pytest.mark.parametrize(("features", "labelled"), [(False, True), (True, True), (False, False)])
 @pytest.mark.parametrize("known", ["both", "one", "none"])
-def test_later_rows_without_features_that_only_some_references_know_are_told_of(known, features):
+def test_later_rows_without_features_that_only_some_references_know_are_told_of(known, features, labelled):
     rng = np.random.default_rng(0)
     truth = rng.standard_normal(500)
     table, ids = (truth[:, None] + rng.standard_normal((500, 2)) if features else None), np.arange(500)
@@ -310,9 +310,14 @@ def test_later_rows_without_features_that_only_some_references_know_are_told_of(
         mf.Observations((truth + 0.5 * rng.standard_normal(500))[:count], ids=ids[:count], name=name)
         for count, name in zip(rows, ("first", "second"), strict=True)
     ]
-    result = mf.refine(fitted, references, rng=0)
+    labels = mf.RankLabels(ids[:100], truth[:100]) if labelled else None
+    result = mf.refine(fitted, references, labels=labels, rng=0)
     with warnings.catch_warnings(record=True) as given:
         result.apply(later)
     said = [str(each.message) for each in given if getattr(each.message, "code", "") == "partly_known"]
-    assert len(said) == (known == "one" and not features)
-    assert all(each.startswith("80 rows of ours lack scores of second, which all") for each in said)
+    assert len(said) == (known == "one" and labelled and not features)
+    assert all(
+        each.startswith("80 rows of ours lack scores of second, which all fitted rows have")
+        and each.endswith("a refinement without second may be better.")
+        for each in said
+    )

@@ -69,7 +69,7 @@ class LaterRows:
             are_strange = self._familiarity.warn_of_strange(new)
             self._familiarity.warn_of_scores(new, self.main, are_alike=not are_strange)
         later = np.flatnonzero(~known)
-        if self.main.table is None:
+        if self.main.table is None and self.columns.learned is not None:
             self._warn_of_partly_known(new.take(later))
         if self.columns.references.lookups and len(later) >= FEWEST_ROWS:
             self._compare_references(new.take(later))
@@ -77,17 +77,14 @@ class LaterRows:
     def _warn_of_partly_known(self, new: Observations) -> None:
         """Warn of rows that some references lack which know all fitted rows, if no features predict their scores."""
         references = self.columns.references
-        counted = self.columns.expected.pulls[references.common] > 0
-        columns = references.common[counted | (self.columns.learned is not None)]
-        known = self.view(new).known[:, columns] > 0
+        known = self.view(new).known[:, references.common] > 0
         partly = known.any(axis=1) & ~known.all(axis=1)
         if partly.any():
-            names = [references.names[column] for column in columns[~known[partly].all(axis=0)]]
+            names = [references.names[column] for column in references.common[~known[partly].all(axis=0)]]
             warn(
                 "partly_known",
                 f"{many(int(partly.sum()), 'row')} of {new.name} lack scores of {told_apart(names)}, which all fitted "
-                "rows have, and no features predict them; if later rows lack them, refining without that one may "
-                "be better.",
+                f"rows have, and no features predict them; a refinement without {told_apart(names)} may be better.",
             )
 
     def _compare_references(self, new: Observations) -> None:
