@@ -787,13 +787,20 @@ def test_no_columns_of_classes_are_refused():
         mf.Observations.from_frame(pl.DataFrame({"id": ["a"], "p": [1.0]}), classes=())
 
 
+@pytest.mark.parametrize("missing", ["", "NA"])
 @pytest.mark.parametrize("drop", [False, True])
-def test_rows_whose_class_is_blank_are_rows_whose_truth_is_not_known(tmp_path, drop):
+def test_rows_whose_class_is_missing_are_rows_whose_truth_is_not_known(tmp_path, drop, missing):
     path = tmp_path / "known.csv"
-    path.write_text("id,label,group\na,oak,1\nb,,1\nc,yew,2\n")
+    path.write_text(f"id,label,group\na,oak,1\nb,{missing},1\nc,yew,2\n")
     labels = read_labels(path, drop=drop, classes=("oak", "yew"))
     assert labels.names.tolist() == ["oak", "yew"]
     assert labels.groups.tolist() == ["1", "2"]
+
+
+def test_a_class_may_be_called_as_r_writes_what_is_missing(tmp_path):
+    path = tmp_path / "known.csv"
+    path.write_text("id,label\na,SA\nb,NA\nc,SA\n")
+    assert read_labels(path, classes=("NA", "SA")).names.tolist() == ["SA", "NA", "SA"]
 
 
 def test_what_is_diffused_to_a_labelled_row_does_not_know_its_pair():

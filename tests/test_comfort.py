@@ -20,7 +20,7 @@ from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
 from manifuse.evidence.representative import Representative
 from manifuse.evidence.verdict import Verdict
-from manifuse.grid import WIDTH, Grid, as_html, as_text, figures
+from manifuse.grid import WIDTH, Grid, as_html, as_text, figures, told_apart
 from manifuse.report.refinement_page import page_of
 from manifuse.words.findings import findings_of
 from manifuse.words.wording import verdict_of as verdict_of_evidence
@@ -473,6 +473,10 @@ def test_notebooks_show_tables_and_no_markup_of_the_users(case):
     assert as_html(Grid(("a",), (("<",),))) == (
         "<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;</td></tr></tbody></table>"
     )
+
+
+def test_names_that_could_be_mistaken_stand_in_quotes():
+    assert told_apart(("a", "", "b, c", " d")) == "a, '', 'b, c', ' d'"
 
 
 def test_what_is_printed_is_no_json_and_numbers_in_json_are_whole(taught):

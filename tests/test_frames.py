@@ -329,7 +329,12 @@ def test_whole_numbers_as_ids_come_back_as_such(case, hospital):
             {"main": pd.DataFrame({"patient": ["a"], "risk": [1.0], "embedding": [[0.5, 1.0]]})},
             "'embedding' of main is of type Object, but numbers were expected; give each of its entries a column",
         ),
-        ({"label": "truth"}, "The table of labels has no column 'truth'"),
+        ({"label": "truth"}, r"The table of labels has no column 'truth' .*, or name it with `label`\.$"),
+        ({"score": "points"}, "main has no column 'points' .* .of one table alone: `Observations.from_frame`"),
+        (
+            {"main": pd.DataFrame([["a"] * 500], columns=[f"gene {number}" for number in range(500)])},
+            r"main has no column 'patient' \(it has: gene 0, .{,160}\.\.\.\);",
+        ),
         ({"group": "day"}, "The table of labels has no column 'day'"),
         ({"label": "empty"}, "The table of labels has no value in 'empty'"),
         ({"id": "place"}, "main has no column 'place' .*; its index is called so: call reset_index"),

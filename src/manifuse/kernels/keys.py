@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from manifuse.kernels.arrays import BoolArray, IndexArray
 
+#: What R writes for a missing value, which is one among numbers.
+NOT_AVAILABLE = "NA"
+
 #: Draws the multipliers of the hash; any number would do.
 SEED = 20190616
 

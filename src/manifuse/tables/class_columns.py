@@ -35,8 +35,8 @@ def demand_classes(pattern: str, found: Collection[str], table: object) -> None:
         verb = "matches" if len(found) == 1 else "match"
         raise InputError(
             f"`classes` {pattern!r} came, but {many(len(found), 'column')} of {table} {verb} it; give an expression "
-            "that matches the whole name of every column with probabilities, as 'p_(.*)' does; if one of two classes "
-            "has a column, add one for the other, or name it with `score`."
+            "that matches the whole name of every column with probabilities, as 'p_(.*)' does; if only one of two "
+            "classes has a column, add one for the other class, or name that column with `score`."
         )
 
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import told_apart
+from manifuse.kernels.keys import NOT_AVAILABLE
 from manifuse.tables.class_columns import expression_of
-from manifuse.tables.decimal_commas import NOT_KNOWN, NUMBER
+from manifuse.tables.decimal_commas import NUMBER
 from manifuse.tables.id_checks import LONGEST, exact_below
 
 Columns = dict[str, NDArray[Any]]
@@ -81,9 +82,8 @@ def plain_column(column: Any, *, stays_text: bool) -> Any:
     if column.dtype == polars.String:
         # Nothing longer is a number, a date or a name.
         column = column.str.head(LONGEST + 1).replace("", None)  # A blank cell may have quotes.
-        text = column.str.strip_chars()
-        numbers = text.cast(polars.Float64, strict=False)
-        return column if (numbers.is_null() & column.is_not_null() & (text != NOT_KNOWN)).any() else numbers
+        numbers, words = _numbers_and_words(column)
+        return column if len(words) else numbers
     if column.dtype == polars.Duration:
         return column.dt.to_string("polars")
     if column.dtype.is_temporal():
@@ -149,15 +149,18 @@ def first_text(column: Any) -> Any:
 
     An entry that is no number with a decimal comma either comes first: because of it, no decimal comma was read.
     """
-    polars = import_module("polars")
-    if column.dtype != polars.String:
+    if column.dtype != import_module("polars").String:
         return column
+    _, words = _numbers_and_words(column)
+    other = words.filter(~words.str.strip_chars().str.contains(NUMBER))
+    return (other if len(other) else words).head(1)
+
+
+def _numbers_and_words(column: Any) -> tuple[Any, Any]:
+    """The numbers (n,) of a column of text, null where there is none, and the cells that neither are one nor NA."""
     cells = column.str.strip_chars()
-    text = column.filter(
-        cells.cast(polars.Float64, strict=False).is_null() & column.is_not_null() & (cells != NOT_KNOWN)
-    )
-    other = text.filter(~text.str.strip_chars().str.contains(NUMBER))
-    return (other if len(other) else text).head(1)
+    numbers = cells.cast(import_module("polars").Float64, strict=False)
+    return numbers, column.filter(numbers.is_null() & column.is_not_null() & (cells != NOT_AVAILABLE))
 
 
 def demand_numbers(

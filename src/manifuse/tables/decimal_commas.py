@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from manifuse.errors import InputError
-
-#: What R writes for a missing value, which is one among numbers.
-NOT_KNOWN = "NA"
+from manifuse.kernels.keys import NOT_AVAILABLE
 
 #: Numbers that may have a decimal comma, and those of which the comma may also stand between thousands.
 NUMBER, THOUSANDS = r"^[+-]?\d+(,\d+)?([eE][+-]?\d+)?$", r"^[+-]?[1-9]\d{0,2},\d{3}$"
@@ -34,7 +32,7 @@ def with_decimal_points(path: Path, frame: Any, names: Iterable[str]) -> Any:
     columns = [frame[name] for name in names]
     for column in columns:
         if column.dtype == polars.String:
-            cells = column.str.strip_chars().replace(["", NOT_KNOWN], None)
+            cells = column.str.strip_chars().replace(["", NOT_AVAILABLE], None)
             commas = cells.filter(cells.str.contains(",", literal=True))
             if len(commas) and (cells.is_null() | cells.str.contains(NUMBER)).all():
                 found.append(cells)

@@ -8,10 +8,9 @@ import numpy as np
 from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import told_apart
-from manifuse.kernels.keys import is_blank
+from manifuse.kernels.keys import NOT_AVAILABLE, is_blank
 from manifuse.tables.column_checks import demand_numbers
 from manifuse.tables.column_names import AS_USUAL, PAIR, ColumnNames
-from manifuse.tables.decimal_commas import NOT_KNOWN
 from manifuse.tables.formats import counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.labels import ClassLabels, RankLabels, demand_one_kind, warn_of_ungrouped, warn_of_unused_groups
@@ -45,8 +44,9 @@ def read_labels(
         labels = columns["label"]
         if not classes:
             demand_numbers(path, file.theirs["label"], labels, instead=OF_TEXT)
-        unknown = () if NOT_KNOWN in classes else (NOT_KNOWN,)
-        kept = np.flatnonzero([not (is_blank(each) or each in unknown) for each in labels.tolist()])
+        is_class = NOT_AVAILABLE in classes
+        are_known = [not is_blank(each) and (is_class or each != NOT_AVAILABLE) for each in labels.tolist()]
+        kept = np.flatnonzero(are_known)
         if not len(kept):
             raise InputError(f"{path} has no value in {file.theirs['label']!r}; give the truth of some rows.")
         if drop and not classes:

@@ -180,14 +180,14 @@ def to_grades(values: Any, *, what: str) -> FloatArray:
     entries = to_numpy(values, what=what)
     texts = [each for each in entries.ravel().tolist() if isinstance(each, str)]
     if texts:
-        # Of numbers as text, the first that is none.
-        text = next((each for each in texts if LIMIT.fullmatch(each)), texts[0])
+        limit = next((each for each in texts if LIMIT.fullmatch(each)), None)
+        text = limit or texts[0]
         remedy = "give each value as a number, the larger one for what means more, such as 1 for yes and 0 for no"
         remedy += "; for probabilities of classes, give `ClassLabels`"
         with suppress(ValueError):
             float(text)
             remedy = "convert it to numbers"
-        if LIMIT.fullmatch(text):
+        if limit:
             remedy = OF_LIMITS
         raise InputError(
             f"{what} came as text, such as {text!r}, but scores are refined by numbers, of which larger is better; "

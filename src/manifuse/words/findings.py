@@ -50,13 +50,14 @@ def findings_of(evidence: Evidence, refined: RefinedScores, *, is_sample: bool =
 def _of_answers(evidence: Evidence) -> Iterator[Finding]:
     """What the references answered, where it counts: without labels, or where labels cannot decide."""
     asked, reason = evidence.agreement, evidence.verdict.reason
+    why, remedy = None, None
     if evidence.measured is not None and asked.answer in NOT_FOLLOWED:
-        said = f"The references are not followed: {NOT_FOLLOWED[asked.answer]}."
-        said = f"{said} What labels teach may use them all the same."
-        yield Finding("not followed", False, said, REMEDIES.get(asked.answer))
+        why, remedy = NOT_FOLLOWED[asked.answer], REMEDIES.get(asked.answer)
     elif asked.pulls_without_labels.any() and not asked.is_followed:
-        said = "The references are not followed: labels of rows that they know are not higher where they are high."
-        yield Finding("not followed", False, f"{said} What labels teach may use them all the same.", "references")
+        why, remedy = "labels of rows that they know are not higher where they are high", "references"
+    if why:
+        said = f"The references are not followed: {why}. What labels teach may use them all the same."
+        yield Finding("not followed", False, said, remedy)
     if reason is Reason.TAUGHT or not evidence.relevance:
         return
     # Where only units or calibration of own scores are taken, no row follows a reference.
