@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.printed import sentence_of
+from tests.printed import rows_of_page, sentence_of, sentence_on_page
 from tests.problems import draw, remade
 
 from manifuse.cli import app
@@ -743,7 +743,7 @@ def test_each_is_refused_in_one_sentence(name, folder, monkeypatch, capsys):
     assert output.out == ""
     sentence = sentence_of(output.err)
     assert says in sentence
-    assert sentence.startswith("manifuse: ")
+    assert re.fullmatch(f"manifuse: {sentence_on_page(name)}", sentence)
     assert sentence.endswith(".")
     assert "Traceback" not in sentence
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
@@ -762,7 +762,9 @@ def test_each_is_accepted(name, folder, monkeypatch, capsys):
         warnings.simplefilter("always", ManifuseWarning)
         status, output = refuse(arguments, monkeypatch, capsys)
     assert status == 0
-    assert says in " ".join(output.err.split())
+    printed = " ".join(output.err.split())
+    assert says in printed
+    assert re.search(sentence_on_page(name), printed)
     if not more:
         assert (folder / "out.csv").read_bytes() == (folder / "plain.csv").read_bytes()
 
@@ -817,8 +819,7 @@ def test_the_page_for_readers_has_every_case_and_no_other():
     from tests.cli.test_hostile_files import HOSTILE
     from tests.cli.test_trouble import TROUBLE
 
-    page = (Path(__file__).parents[2] / "docs" / "bad-input.md").read_text()
-    rows = re.findall(r"^\| (.+?) \| ([0-9]+) \| `?(.*?)`? \|$", page, re.MULTILINE)
+    rows = rows_of_page()
     said = {case: (int(status), sentence) for case, status, sentence in rows}
     expected = {
         **{name: (2, says) for name, (_, _, says) in CASES.items()},

@@ -1,5 +1,6 @@
 """Config files set the same as options, and the record of a run repeats it."""
 
+import re
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 import typer
+from tests.printed import sentence_on_page
 from tests.problems import draw, write_tables
 from typer import Option
 from typer.testing import CliRunner
@@ -270,6 +272,8 @@ def test_each_config_is_refused(text, says, folder, capsys, monkeypatch):
     done, said = run(capsys, monkeypatch, *given)
     assert done == 2
     assert says in said
+    case = f"`{text}`".replace("\n", " ").replace("|", "\\|")
+    assert re.search(sentence_on_page(case), " ".join(said.split()))
     assert not list(folder.glob("out.*"))
 
 

@@ -5,6 +5,7 @@ All processes are forked from one, because a start takes longer than most refusa
 
 import io
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from tests.printed import sentence_of
+from tests.printed import sentence_of, sentence_on_page
 
 from manifuse.errors import InputError
 from manifuse.tables import archives, reading
@@ -169,6 +170,7 @@ def test_each_is_refused_in_one_sentence(name, ended):
     # What was read may be announced before.
     sentence = sentence_of(said[said.index("manifuse: ") :])
     assert says in sentence
+    assert re.search(f"manifuse: {sentence_on_page(name)}$", sentence)
     assert sentence.endswith(".")
     assert files == {file, "reference.csv"}
 
