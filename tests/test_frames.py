@@ -1,6 +1,7 @@
 """Refinements applied to data frames: of pandas, of polars, and of Dask, partition by partition."""
 
 import pickle
+import warnings
 from functools import partial
 
 import numpy as np
@@ -250,6 +251,29 @@ def test_frames_are_taken_wherever_tables_are(case, hospital, kind):
     assert str(mf.explain(result, "m3", theirs, labels=ours, label="outcome")) == str(told)
     noted = [kind(each.assign(note="seen")) for each in hospital[1]]
     assert str(mf.explain(result, "m3", noted, labels=ours, label="outcome", drop=["note"])) == str(told)
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("kind", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+@pytest.mark.parametrize("values, told", [(10, True), (1, False), (400, False)])
+def test_text_beside_labels_in_a_frame_that_repeats_may_be_groups(hospital, kind, values, told):
+    ours, theirs = hospital[0].drop(columns=["ward", "outcome"]), hospital[1]
+    known = hospital[0].assign(ward=[f"w{row % values}" for row in range(400)])
+    names = {"id": "patient", "score": "risk", "label": "outcome"}
+    grouped = mf.refine(kind(ours), map(kind, theirs), kind(known), rng=0, group="ward", **names) if told else None
+
+    def codes(**more):
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            result = mf.refine(kind(ours), map(kind, theirs), kind(known), rng=0, **names, **more)
+            mf.explain(result, "m3", map(kind, theirs), labels=kind(known), label="outcome")
+        if grouped is not None:
+            assert result.gain != grouped.gain
+        return [str(each.message) for each in given if getattr(each.message, "code", "") == "ungrouped_labels"]
+
+    said = "The table of labels has 'ward' beside the labels, a column of text with 10 values, which is not read; name"
+    assert [each[: len(said)] for each in codes()] == [said] * told
+    assert codes(drop=["ward"]) == []
 
 
 def test_a_combiner_takes_frames_as_references_and_remembers_their_names(case, hospital, tmp_path):

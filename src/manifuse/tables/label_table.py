@@ -56,7 +56,8 @@ def read_labels(
             texts = [
                 name for name, kind in file.types.items() if name not in (*READ, "score") and str(kind) == "String"
             ]
-            warn_of_ungrouped(path, {name: column[kept] for name, column in file.take(texts).items()})
+            beside = {name: column[kept] for name, column in file.take(texts).items()}
+            warn_of_ungrouped(path, beside, remedy="call it `group`")
         noun, first = counting_in(path)
         with rows_as((noun, first + kept)):
             if classes:

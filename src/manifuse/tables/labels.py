@@ -220,16 +220,19 @@ def warn_of_unused_groups(name: object) -> None:
     warn("unused_groups", said)
 
 
-def warn_of_ungrouped(name: object, texts: Mapping[str, NDArray[Any]]) -> None:
-    """Warn of columns of text beside labels (l,) whose values repeat, as those of groups do, if none is of groups."""
+def warn_of_ungrouped(name: object, texts: Mapping[str, NDArray[Any]], *, remedy: str) -> None:
+    """Warn of columns of text beside labels (l,) whose values repeat, as those of groups do, if none is of groups.
+
+    The ``remedy`` makes one of them the groups.
+    """
     for column, values in texts.items():
         count = len({*map(str, values.tolist())})
         if 1 < count <= len(values) / 2:
             warn(
                 "ungrouped_labels",
                 f"{name} has {column!r} beside the labels, a column of text with {count} values, which is not read; "
-                "call it `group` if rows of one value are of one thing, so that they are held out together, or leave "
-                "it out with `drop`.",
+                f"{remedy} if rows of one value are of one thing, so that they are held out together, or leave it out "
+                "with `drop`.",
             )
 
 

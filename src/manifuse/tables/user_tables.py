@@ -1,14 +1,16 @@
 """Tables as users have them: observations and labels as they are, and data frames by the names of their columns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
 from manifuse.grid import many
+from manifuse.kernels.arrays import IndexArray
 from manifuse.kernels.keys import is_blank
 from manifuse.tables.class_columns import classes_matching
 from manifuse.tables.column_names import PAIR, demand_there
@@ -25,12 +27,16 @@ from manifuse.tables.labels import (
     ClassLabels,
     RankLabels,
     demand_one_kind,
+    warn_of_ungrouped,
     warn_of_unused_groups,
     warn_of_unused_label,
 )
 from manifuse.tables.observations import Observations
 from manifuse.tables.row_names import rows_as
 from manifuse.tables.scales import Scale
+
+#: Types of columns of text.
+TEXT = (nw.String, nw.Categorical, nw.Enum)
 
 #: What messages call a data frame of labels.
 LABELS = "The table of labels"
@@ -97,13 +103,16 @@ class FrameColumns:
         truth, references = self.truth_in(labels), _several(references)
         if labels is None and self.label != FrameColumns.label:
             warn_of_unused_label(self.label)
-        self.demand_dropped(main, references)
+        self.demand_dropped(main, references, labels)
         table = self.observe(main, name="main", without=truth)
         others = self.observe_all(references, without=truth)
         if self.classes is not None and is_frame(main) and all(each.classes is None for each in (table, *others)):
             # No table has the classes that were named, which this refuses.
             self._observe(main, "main", self.scale)
-        return table, others, self.labels_of(labels, table)
+        known = self.labels_of(labels, table)
+        if known is not None and known.groups is None and is_frame(labels):
+            _warn_of_ungrouped(labels, self.label, {self.id, self.score, self.label, *map(str, self.drop)})
+        return table, others, known
 
     def truth_in(self, labels: Any) -> list[str]:
         """Columns of labels and groups: those that a table of labels has, or that the user names."""
@@ -114,15 +123,15 @@ class FrameColumns:
         names = dict.fromkeys((self.label, self.group or "group", FrameColumns.label))
         return [name for name in names if name in there or name in named]
 
-    def demand_dropped(self, main: Any, references: Any, *, name: str = "main") -> None:
-        """Refuse columns to leave out that neither main rows nor a reference have, if one is a data frame.
+    def demand_dropped(self, main: Any, references: Any, labels: Any = None, *, name: str = "main") -> None:
+        """Refuse columns to leave out that neither main rows nor references nor labels have, if one is a data frame.
 
         Raises
         ------
         InputError
             If there is such a column, or one of the tables is no table.
         """
-        tables = [(name, main), *_numbered(_several(references))]
+        tables = [(name, main), *_numbered(_several(references)), *([(LABELS, labels)] if is_frame(labels) else [])]
         if self.drop and any(is_frame(given) for _, given in tables):
             there = [
                 given.called.drop if isinstance(given, Observations) else columns_in(given, (), name=each).columns
@@ -195,8 +204,7 @@ class FrameColumns:
             return RankLabels.from_pairs(table["better"].to_native(), table["worse"].to_native())
         group = self.group or ("group" if "group" in there else None)
         table = columns_in(given, (self.id, self.label, *([group] if group else [])), name=LABELS, second="label")
-        values = to_numpy(table[self.label].to_native(), what="The labels")
-        known = np.flatnonzero([not is_blank(value) for value in values.tolist()])
+        known = _labelled(table, self.label)
         if not len(known):
             raise InputError(f"{LABELS} has no value in {self.label!r}; give the truth of some rows, or no labels.")
         ids, truths, *groups = (
@@ -210,6 +218,23 @@ class FrameColumns:
             return given
         return observe_frame(
             Observations, given, id=self.id, score=self.score, classes=self.classes, name=name, scale=scale, **more
+        )
+
+
+def _labelled(table: nw.DataFrame[Any], label: str) -> IndexArray:
+    """Rows of a table of labels that have one."""
+    values = to_numpy(table[label].to_native(), what="The labels")
+    return np.flatnonzero([not is_blank(value) for value in values.tolist()])
+
+
+def _warn_of_ungrouped(labels: Any, label: str, unasked: Collection[str]) -> None:
+    """Warn of columns of text in a data frame of labels that may be groups, but those ``unasked``."""
+    table = columns_in(labels, (), name=LABELS)
+    if label in table.columns:
+        known = _labelled(table, label)
+        texts = [name for name, kind in table.schema.items() if kind in TEXT and name not in unasked]
+        warn_of_ungrouped(
+            LABELS, {name: table[name].to_numpy()[known] for name in texts}, remedy="name it with `group`"
         )
 
 
