@@ -263,3 +263,25 @@ def test_references_whose_scores_count_by_their_order_are_known_again(rng, known
     other = mf.Observations(amounts[::-1].copy(), own, ids=range(known), name="theirs")
     with pytest.raises(mf.InputError, match="theirs has other scores than when it was fitted"):
         mf.explain(result, "20", [other])
+
+
+def test_a_regression_is_explained_in_its_units(case):
+    """Cells have the score and its place, and what stands beside labels can be compared with them."""
+    scores, truth = (500 + 100 * each for each in (case.main.scores, case.truth))
+    main = mf.Observations(scores, case.main.table, ids=case.main.keys, name="ours")
+    labels = mf.RankLabels(case.main.keys[case.labelled], truth[case.labelled])
+    result = mf.refine(main, case.references, labels, rng=0, task="regression")
+    why = mf.explain(result, "m3", case.references, labels=labels)
+    for _, key, _, before, after, _ in why.rows.body:
+        row = main.keys.tolist().index(key)
+        for cell, values in ((before, scores), (after, result.scores)):
+            value, place = cell.rstrip(")").split(" (")
+            assert float(value.replace(",", "")) == pytest.approx(values[row], rel=1e-3)
+            assert float(place) == pytest.approx(100 * np.mean(values < values[row]) * 160 / 159, abs=0.51)
+    near = np.isin(main.keys, ids_of(why, "labelled"))
+    (said,) = [each for each in why.sentences if each.startswith("The labels of the nearest")]
+    assert said.endswith(f"; your scores of these rows are {scores[near].mean():.1f} on average.")
+    (cell, *_) = [line[-1] for line in why.rows.body if line[0] == f"pair, {case.references[0].name}"]
+    (key, *_) = ids_of(why, f"pair, {case.references[0].name}")
+    theirs = case.references[0].scores[case.references[0].keys.tolist().index(key)]
+    assert float(cell.split(" (")[0]) == pytest.approx(theirs, rel=1e-3)

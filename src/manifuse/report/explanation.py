@@ -92,9 +92,10 @@ def explain(
     Returns
     -------
     Explanation
-        Places are percentiles: 0 for the lowest score of a table, 100 for its highest. Of classes, the most probable
-        one and its probability stand in their place. Labels are as they came. Distances are in units of the median
-        distance of a main row from this one.
+        Places are percentiles: 0 for the lowest score of a table, 100 for its highest. Of a regression, they stand in
+        brackets after the score in the units of its table. Of classes, the most probable one and its probability stand
+        in their place. Labels are as they came. Distances are in units of the median distance of a main row from this
+        one.
 
     Raises
     ------
@@ -123,7 +124,10 @@ def explain(
     labels = columns.labels_of(labels, main)
     (place,) = rows_of([row], main.keys, name=main.name, is_sample=result.is_sample)
     used, known = _used(result, references), {} if labels is None else _known(labels, main)
-    before, after = told_of(main), told_of(main, result.refined.in_scale_of(main).scores)
+    with_values = result.method.is_regression
+    before, after = (
+        told_of(main, scores, with_values=with_values) for scores in (None, result.refined.in_scale_of(main).scores)
+    )
     near = Neighbourhood.of(main, place, standardised=result.course.standardised[0] is not False)
 
     def line(what: str, each: int, theirs: str = ABSENT) -> dict[str, str]:
@@ -140,6 +144,7 @@ def explain(
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
     sentences += _alike(near, before, after)
     for heard in (ReferenceOpinion.of(result, reference, keys) for reference in references if reference.name in used):
+        heard = replace(heard, told=told_of(heard.table, with_values=with_values))
         pairs, theirs = near.pairs(heard.table.keys)
         name, told = heard.table.name, heard.told
         lines += [line(f"this row, {name}", place, heard.cell(place))] if heard.known[place] else []
@@ -210,7 +215,7 @@ def _said_by_labels(known: Sequence[str], before: ScoreWording, near: IndexArray
     own, *others = known
     said = [f"Its own label is {own}."] if own else []
     if len(near):
-        yours = before.yours("these rows", near)
+        yours = before.beside_labels("these rows", near)
         said.append(f"The labels of the nearest labelled rows are {listed(others)}; {yours}.")
     return said
 
