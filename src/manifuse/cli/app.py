@@ -70,7 +70,7 @@ def refine_command(given: GivenOptions, as_json: AsJson = False, strict: Strict 
     options = read_options(RefineOptions, given)
     start = time.perf_counter()
     with once() as warned, progress("Refining ...") as tell:
-        result, rows = run_refine(options, tell=tell, announce=say)
+        result, rows = run_refine(options, tell)
     if as_json:
         seconds = round(time.perf_counter() - start, 3)
         facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__, "warnings": warned}
