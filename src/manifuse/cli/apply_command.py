@@ -48,8 +48,7 @@ def run_apply(
         parts = apply_on_engine(result, later, drop_invalid, out, engine)
     found: Counter[str] = Counter()
     for part in parts:
-        found.update(rows=len(part.keys), already_fitted=part.fitted, changed=part.changed, unmoved=part.unmoved)
-        found.update(little_support=part.little)
+        found.update(part.counts)
         tell(found["rows"], part.total)
     if not found["rows"]:
         warn("no_rows", f"{table} has no rows, so {out} has none.")

@@ -1,6 +1,6 @@
 """Tables of later rows in files, refined part by part."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -36,9 +36,9 @@ class RefinedPart:
     ----------
     keys : (q,) array of str
         Ids of the rows that were refined.
-    fitted, changed, little, unmoved : int
-        How many of them were in the fit, how many of these changed since, how many have little evidence, and how many
-        keep the scores that they came with.
+    counts : mapping of str to int
+        How many there are; how many of them were in the fit, and how many of these changed since; how many keep the
+        scores that they came with, and how many have little evidence.
     left_out : int
         Rows that were left out, because their numbers are not all finite.
     total : int or None
@@ -46,10 +46,7 @@ class RefinedPart:
     """
 
     keys: NDArray[np.str_]
-    fitted: int
-    changed: int
-    little: int
-    unmoved: int
+    counts: Mapping[str, int]
     left_out: int
     total: int | None = None
 
@@ -67,11 +64,14 @@ def refine_part(
     refined = result.refine_later(new, compared=compared)
     columns = refined_columns(new, refined)
     rows, known = result.fitted_model.locate(new.keys)
-    changed = changed_rows(new, result.fitted_model.main, rows, known)
-    little = columns["support"] < LITTLE
-    unmoved = np.all(refined.scores == new.scores, axis=tuple(range(1, new.scores.ndim)))
-    again, other, weak, stay = (int(np.count_nonzero(each)) for each in (known, changed, little, unmoved))
-    return columns, RefinedPart(new.keys, again, other, weak, stay, came - len(new))
+    found = {
+        "already_fitted": known,
+        "changed": changed_rows(new, result.fitted_model.main, rows, known),
+        "unmoved": np.all(refined.scores == new.scores, axis=tuple(range(1, new.scores.ndim))),
+        "little_support": columns["support"] < LITTLE,
+    }
+    counts = {"rows": len(new), **{name: int(np.count_nonzero(each)) for name, each in found.items()}}
+    return columns, RefinedPart(new.keys, counts, came - len(new))
 
 
 def apply_here(
