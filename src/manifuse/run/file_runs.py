@@ -87,15 +87,10 @@ def run_files(
     with hear_warnings() as heard:
         tables = files.read()
         announce(tables)
-        found = _refine_tables(tables, method, seed, backend)
-    return replace(found, result=replace(found.result, warnings=tuple(heard.values())))
-
-
-def _refine_tables(tables: Tables, method: JointDiffusion, seed: int, backend: Backend | None) -> RefinedFiles:
-    """Refine tables that were read, but for features that are still in files."""
-    main, references = tables.observed(method.fitted_rows)
-    result = refine(main, references, tables.labels, method, seed, backend=backend)
-    return RefinedFiles(replace(result, provenance=Provenance.of_files(tables)), tables.main, references)
+        main, references = tables.observed(method.fitted_rows)
+        result = refine(main, references, tables.labels, method, seed, backend=backend)
+    result = replace(result, provenance=Provenance.of_files(tables), warnings=tuple(heard.values()))
+    return RefinedFiles(result, tables.main, references)
 
 
 def refine_files(
