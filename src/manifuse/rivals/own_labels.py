@@ -49,11 +49,6 @@ def own_labels(
     predictions : (n,) array
         In units of the labels for a regression.
     hyperparameters : dict
-
-    Raises
-    ------
-    InputError
-        If there are no features.
     """
     score = SquaredError(rows, labels) if regression else GradedRanking(rows, labels)
     targets = standardise(labels if regression else rankdata(labels))

@@ -12,7 +12,6 @@ import numpy as np
 from manifuse.backends.graph import FeatureGraph
 from manifuse.backends.host import Host
 from manifuse.backends.neighbours import Neighbours, Query
-from manifuse.errors import InputError
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.chebyshev import smooth
@@ -47,11 +46,6 @@ def self_smoothing(main: Observations, score: Score, rng: np.random.Generator) -
         With the mean and the norm of the scores of ``main``.
     hyperparameters : dict
         Empty if no smoothing scores above the scores as they came.
-
-    Raises
-    ------
-    InputError
-        If there are no features.
     """
     start, units = standardise(main.scores), Level.of(main.scores)
 
@@ -90,14 +84,8 @@ def search(main: Observations, count: int, rng: np.random.Generator, *, standard
         Draws the sample on which an approximate search is checked.
     standardised : bool
         Whether features are standardised first.
-
-    Raises
-    ------
-    InputError
-        If there are no features.
     """
-    if main.table is None:
-        raise InputError(f"{main.name} came without features, so it has no graph; give it features.")
+    assert main.table is not None, "a rival that needs features demands them"
     return Host().search(main.table, Query(count, standardised, main.name), rng)
 
 

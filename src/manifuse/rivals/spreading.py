@@ -43,11 +43,6 @@ def spread_labels(
     -------
     predictions : (n,) array
     hyperparameters : dict
-
-    Raises
-    ------
-    InputError
-        If there are no features.
     """
     neighbours = search(main, max(NEIGHBOURS), np.random.default_rng(seed))
     # The weights must be in the order of the labels, however large the table is.
