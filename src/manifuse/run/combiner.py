@@ -20,7 +20,7 @@ from manifuse.run.method_parameters import MethodParameters
 from manifuse.run.persistence import load, save
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement
-from manifuse.run.truth import graded, known_grades
+from manifuse.run.truth import known_grades
 from manifuse.tables.containers import demand_one_order
 from manifuse.tables.frame_reading import is_frame
 from manifuse.tables.labels import ClassLabels, RankLabels
@@ -292,8 +292,11 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
             raise InputError(f"{main.name} has classes, but one score a row was expected; use ClassifierCombiner.")
 
     def _labels(self, main: Observations, y: Any) -> RankLabels | ClassLabels | None:
-        """Make labels of the truth that came."""
-        return y if y is None or isinstance(y, RankLabels) else graded(main, y)
+        """Make labels of the truth that came, where it is known."""
+        if y is None or isinstance(y, RankLabels):
+            return y
+        known, grades = known_grades(y, len(main))
+        return RankLabels(main.keys[known], grades) if len(known) else None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
