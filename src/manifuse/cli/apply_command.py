@@ -41,7 +41,7 @@ def run_apply(
         check_output(out)
     check_paths(read=(model, table), written=(out,), check=check_writable if engine is None else check_folder)
     result = load(model)
-    later = result.provenance.table_of_later(table, result.fitted_model, **columns)
+    later = result.provenance.table_of_later(table, result.fitted_model.main, **columns)
     if engine is None:
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)
     else:

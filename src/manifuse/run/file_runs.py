@@ -245,7 +245,8 @@ def apply_files(
     check_output(out)
     check_paths(read=(new,), written=(out,))
     named = {"id": _one_or_more(id), "score": _one_or_more(score), "drop": _one_or_more(drop)}
-    table = result.provenance.table_of_later(new, result.fitted_model, **named, features=features, classes=classes)
+    fitted = result.fitted_model.main
+    table = result.provenance.table_of_later(new, fitted, **named, features=features, classes=classes)
     parts = apply_here(result, table, out, drop_invalid=drop_invalid, escape=escape_formulas)
     return sum(len(part.keys) for part in parts)
 
