@@ -10,8 +10,7 @@ import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.laplacian import joined
 from manifuse.rivals import spreading
-from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
-from manifuse.rivals.methods import imputed_scores
+from manifuse.rivals.methods import imputed_scores, mean_of_scores, stack_by_ridge
 from manifuse.rivals.spreading import expected_grades, spread_labels
 from manifuse.tables.problem import Problem
 
