@@ -9,8 +9,7 @@ from manifuse import __version__
 from manifuse.errors import warn
 from manifuse.files import check_writable
 from manifuse.grid import many
-from manifuse.run.apply_engine import apply_on_engine, check_folder
-from manifuse.run.apply_part import apply_here
+from manifuse.run.later_files import apply_here, apply_on_engine, check_folder
 from manifuse.run.persistence import load
 from manifuse.tables.output import check_output
 from manifuse.tables.paths import check_paths

@@ -12,7 +12,7 @@ from manifuse.backends.backend import Backend
 from manifuse.columns.refined_scores import refined_columns
 from manifuse.errors import demand, hear_warnings
 from manifuse.files import Writer, path_of
-from manifuse.run.apply_part import apply_here, observed_as_fitted
+from manifuse.run.later_files import apply_here, observed_as_fitted
 from manifuse.run.method import JointDiffusion, checked_method
 from manifuse.run.provenance import Provenance
 from manifuse.run.refine import refine, seed_of
