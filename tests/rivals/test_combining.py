@@ -9,9 +9,9 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.laplacian import joined
-from manifuse.rivals import spreading
+from manifuse.rivals import own_graph
 from manifuse.rivals.methods import imputed_scores, mean_of_scores, stack_by_ridge
-from manifuse.rivals.spreading import expected_grades, spread_labels
+from manifuse.rivals.own_graph import expected_grades, spread_labels
 from manifuse.tables.problem import Problem
 
 
@@ -53,7 +53,7 @@ def test_spread_labels_order_the_other_rows(monkeypatch):
     predictions, _ = spread_labels(case.main, rows, truth.grades, 0)
     assert ranking_accuracy(truth.grades, predictions[rows]) > 0.7
     # Graphs of large tables are kept in another order, which labels do not have.
-    monkeypatch.setattr(spreading, "Host", partial(mf.Host, ordered_rows=10))
+    monkeypatch.setattr(own_graph, "Host", partial(mf.Host, ordered_rows=10))
     np.testing.assert_array_equal(spread_labels(case.main, rows, truth.grades, 0)[0], predictions)
 
 

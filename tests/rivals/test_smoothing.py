@@ -3,7 +3,7 @@ import pytest
 from tests.problems import draw, remade
 
 from manifuse.evidence.labelled import score_of
-from manifuse.rivals.smoothing import self_smoothing
+from manifuse.rivals.own_graph import self_smoothing
 
 
 def test_the_labels_choose_and_never_below_the_start():

@@ -24,9 +24,8 @@ from manifuse.rivals.of_classes import (
     mean_of_classes,
     spread_classes,
 )
+from manifuse.rivals.own_graph import self_smoothing, spread_labels
 from manifuse.rivals.own_labels import own_labels
-from manifuse.rivals.smoothing import self_smoothing
-from manifuse.rivals.spreading import spread_labels
 from manifuse.run.refine import seed_of
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations

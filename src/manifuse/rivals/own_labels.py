@@ -16,7 +16,7 @@ from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.rivals.smoothing import self_smoothing
+from manifuse.rivals.own_graph import self_smoothing
 from manifuse.tables.observations import Observations
 
 #: Leaving one label out chooses among penalties, Gaussian widths in units of the mean squared distance of two rows,
