@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import manifuse as mf
 from manifuse.cli.config import read_options
-from manifuse.cli.refine_options import RefineOptions
 from manifuse.run import later_rows
 from manifuse.tables.label_table import read_labels
 from manifuse.tables.score_tables import read_features, read_table
@@ -164,4 +163,4 @@ TOML = st.lists(
 @example(b"seed = " + b"[" * 5000)
 @example(b'main = "a\\u0000"\nreference = ["b"]\nout = "c.csv"')
 def test_any_config(tmp_path, content):
-    try_to_read(tmp_path / "run.toml", content, lambda path: read_options(RefineOptions, {"config": path}))
+    try_to_read(tmp_path / "run.toml", content, lambda path: read_options({"config": path}))

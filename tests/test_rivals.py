@@ -16,11 +16,9 @@ from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.labelled import score_of
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.rivals import comparison, methods
-from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
-from manifuse.rivals.methods import imputed_scores
+from manifuse.rivals.methods import imputed_scores, mean_of_scores, stack_by_ridge
+from manifuse.rivals.own_graph import self_smoothing, spread_labels
 from manifuse.rivals.own_labels import own_labels
-from manifuse.rivals.smoothing import self_smoothing
-from manifuse.rivals.spreading import spread_labels
 from manifuse.tables.drawing_order import order_of
 from tests.problems import draw
 

@@ -18,7 +18,7 @@ from typer import Option
 from typer.testing import CliRunner
 
 import manifuse as mf
-from manifuse.cli import app, config
+from manifuse.cli import app, config, refine_options
 from manifuse.cli.config import config_text, method_of, read_options
 from manifuse.cli.refine_options import RefineOptions, takes
 
@@ -116,9 +116,7 @@ def test_the_record_of_a_run_repeats_it_to_the_bit(folder, capsys, monkeypatch):
 def test_keys_may_have_hyphens_as_options_of_the_command_line_have(tmp_path):
     text = "drop-invalid = true\n[method]\nsame-target = true\n[method.diffusion]\nscore-scale = 3.0\n"
     (tmp_path / "run.toml").write_text(text)
-    options = read_options(
-        RefineOptions, {"config": tmp_path / "run.toml", "main": "a", "reference": ["b"], "out": "c"}
-    )
+    options = read_options({"config": tmp_path / "run.toml", "main": "a", "reference": ["b"], "out": "c"})
     assert options.drop_invalid
     assert method_of(options) == mf.JointDiffusion(same_target=True, diffusion=mf.Algorithm1(score_scale=3.0))
 
@@ -155,7 +153,7 @@ def test_every_hyperparameter_survives_the_file(method, tmp_path):
     )
     path = tmp_path / "run.toml"
     path.write_text(config_text(options, method), encoding="utf-8")
-    again = read_options(RefineOptions, {"config": path})
+    again = read_options({"config": path})
     assert replace(again, config=None, method={}) == options
     assert method_of(again) == method
 
@@ -183,12 +181,14 @@ MORE = {
 
 
 @pytest.fixture
-def given():
-    """Runs a command that takes the options, and returns what it was given."""
+def given(monkeypatch):
+    """Runs a command that takes more options, and returns what it was given."""
+    for module in (config, refine_options):
+        monkeypatch.setattr(module, "RefineOptions", MoreOptions)
     app, received = typer.Typer(), []
 
     @app.command()
-    @takes(MoreOptions)
+    @takes()
     def command(given: Mapping[str, Any]) -> None:
         received.append(given)
 
@@ -209,7 +209,7 @@ def test_a_field_is_all_that_a_new_option_takes(given, tmp_path):
     assert all(
         words in said for words in ("A word.", "A path.", "A whole number.", "True or false.", "A hyperparameter.")
     )
-    options = read_options(MoreOptions, given(*BARE, *MORE, "--fitted-rows=200"))
+    options = read_options(given(*BARE, *MORE, "--fitted-rows=200"))
     assert {name: getattr(options, name) for name, _ in MORE.values()} == dict(MORE.values())
     method = method_of(options)
     assert method == mf.JointDiffusion(fitted_rows=200)
@@ -218,7 +218,7 @@ def test_a_field_is_all_that_a_new_option_takes(given, tmp_path):
     written = tomllib.loads(path.read_text())
     assert written | {"word": "some", "path_of": "a/b.csv", "count": 3, "flag": True, "names": ["a"]} == written
     assert (written.get("fitted_rows"), written["method"]["fitted_rows"]) == (None, 200)
-    again = read_options(MoreOptions, {"config": path})
+    again = read_options({"config": path})
     assert replace(again, config=None, method={}) == replace(options, fitted_rows=None)
     assert method_of(again) == method
 
@@ -239,7 +239,7 @@ def test_the_config_checks_the_type_of_a_new_option(text, says, given, tmp_path)
     path = tmp_path / "run.toml"
     path.write_text(text)
     with pytest.raises(mf.InputError, match=says):
-        read_options(MoreOptions, given(*BARE, "--config", str(path)))
+        read_options(given(*BARE, "--config", str(path)))
 
 
 def test_options_overrule_the_config(folder, capsys, monkeypatch):

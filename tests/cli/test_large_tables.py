@@ -12,9 +12,9 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.run import apply_engine, apply_part
 from manifuse.run import engine as engine_module
 from manifuse.run import file_runs as files_module
+from manifuse.run import later_files
 from manifuse.tables import column_file
 from manifuse.tables import output as output_module
 
@@ -34,7 +34,7 @@ def folder(tmp_path, monkeypatch):
         part.write_parquet(f"parts/{number}.parquet")
     pl.DataFrame({"id": case.labels().keys, "label": case.labels().grades}).write_parquet("known.parquet")
     Path("run.toml").write_text("[method]\nfitted_rows = 300\n")
-    monkeypatch.setattr(apply_part, "WINDOW", WINDOW)
+    monkeypatch.setattr(later_files, "WINDOW", WINDOW)
     monkeypatch.setattr(files_module, "WINDOW", WINDOW)
     return case
 
@@ -140,7 +140,7 @@ def test_row_numbers_are_no_features_in_any_window(folder, capsys, monkeypatch, 
     assert pl.read_parquet("fit.parquet").equals(pl.read_parquet("plain.parquet"))
     # Rows of the middle do not number the table any more.
     numbered.slice(100, 400).write_parquet("middle.parquet")
-    monkeypatch.setattr(apply_engine, "ROWS", 250)
+    monkeypatch.setattr(later_files, "ROWS", 250)
     engine = ["--engine", request.getfixturevalue("cluster")] if command == "engine" else []
     written = []
     for model, name in (("plain", "main.parquet"), ("model", "numbered.parquet"), ("model", "middle.parquet")):
@@ -156,8 +156,8 @@ def test_row_numbers_are_no_features_in_any_window(folder, capsys, monkeypatch, 
 def test_a_sorted_table_is_compared_with_the_fitted_rows_as_a_whole(folder, capsys, monkeypatch, request, command):
     """Its windows are not like the fitted rows, but all rows together are; if all have moved, that is said once."""
     fit(capsys, monkeypatch)
-    monkeypatch.setattr(apply_engine, "ROWS", 250)
-    monkeypatch.setattr(apply_part, "ROWS_OF_LOOK", 10)
+    monkeypatch.setattr(later_files, "ROWS", 250)
+    monkeypatch.setattr(later_files, "ROWS_OF_LOOK", 10)
     engine = ["--engine", request.getfixturevalue("cluster")] if command == "engine" else []
     later = pl.read_parquet("main.parquet").with_columns(pl.concat_str(pl.lit("later "), "id").alias("id")).sort("x0")
     later.write_parquet("sorted.parquet")
@@ -181,7 +181,7 @@ def test_rows_without_numbers_are_left_out_and_counted_once(folder, capsys, monk
     holes.write_parquet("holes.parquet")
     frame[300:599].write_parquet("left.parquet")
     holes[:300].write_parquet("none.parquet")
-    monkeypatch.setattr(apply_engine, "ROWS", WINDOW)
+    monkeypatch.setattr(later_files, "ROWS", WINDOW)
     engine = ["--engine", request.getfixturevalue("cluster")] if command == "engine" else []
     written = {}
     for name in ("left", "holes", "none"):
@@ -225,7 +225,7 @@ def test_a_row_that_is_refused_has_its_number_in_the_whole_table(folder, capsys,
     }[command]
     if command == "engine":
         arguments += (request.getfixturevalue("cluster"),)
-    monkeypatch.setattr(apply_engine, "ROWS", 250)
+    monkeypatch.setattr(later_files, "ROWS", 250)
     done, said = run(capsys, monkeypatch, *arguments)
     assert done == 2
     assert f"bad has NaN or infinite features (x1) in row {row};" in said.err
@@ -394,7 +394,7 @@ def test_a_warning_of_many_windows_is_said_once(folder, capsys, monkeypatch):
 
 def test_on_an_engine_the_parts_are_those_of_one_process(folder, capsys, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(apply_engine, "ROWS", 250)
+    monkeypatch.setattr(later_files, "ROWS", 250)
     fit(capsys, monkeypatch)
     assert run(capsys, monkeypatch, "apply", "model.npz", "parts", "--out", "here.parquet")[0] == 0
     done, said = run(

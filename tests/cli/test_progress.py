@@ -39,7 +39,7 @@ def test_apply_tells_of_every_window(tmp_path, monkeypatch):
     columns = dict(zip(clinics.main.feature_names, clinics.main.table.T, strict=True))
     later = pl.DataFrame({"id": np.arange(259), "score": clinics.main.scores} | columns)
     later.write_parquet(tmp_path / "later.parquet")
-    monkeypatch.setattr("manifuse.run.apply_part.WINDOW", 100)
+    monkeypatch.setattr("manifuse.run.later_files.WINDOW", 100)
     run_apply(
         tmp_path / "model.npz",
         str(tmp_path / "later.parquet"),

@@ -53,7 +53,7 @@ def test_what_a_reference_knows_is_imputed_too_unless_it_knows_most_rows():
     theirs = case.truth + 0.3 * np.random.default_rng(1).standard_normal(len(case.main))
     few, most = (mf.Observations(theirs[:n], ids=case.main.keys[:n], name=f"{n} rows") for n in (40, 120))
     result = mf.refine(case.main, [few, most], case.labels(), rng=0)
-    later = result.fitted_model.later_rows
+    later = result.fitted_model
     columns = later.columns
     rows = columns.expected.add_to(columns.references.add_to(later.fitted_view, "references"), "expected")
     said, imputed = rows["references"][:, :, 0], rows["imputed"][:, :, 0]

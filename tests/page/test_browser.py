@@ -17,7 +17,6 @@ import manifuse as mf
 from manifuse.cli.config import read_options
 from manifuse.cli.explore_command import export_tables
 from manifuse.cli.refine_command import run_refine
-from manifuse.cli.refine_options import RefineOptions
 from manifuse.page.exploration import run
 from manifuse.page.server import Page
 from manifuse.page.shown import explain_row, show
@@ -217,7 +216,7 @@ def test_the_export_repeats_what_is_shown(exploration, page, tmp_path, monkeypat
     assert page.inner_text("#kept").startswith("Export saves the config")
     zipfile.ZipFile(tmp_path / "explored.zip").extractall(tmp_path)
     monkeypatch.chdir(tmp_path / "explored")
-    run_refine(read_options(RefineOptions, {"config": tmp_path / "explored" / "run.toml"}))
+    run_refine(read_options({"config": tmp_path / "explored" / "run.toml"}))
     result = refined(exploration, ignored=("reference 2",), same_target=True)
     with np.load("refined.npz") as again:
         np.testing.assert_array_equal(again["score"], result.predictions)

@@ -9,10 +9,9 @@ from tests.problems import draw, remade
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.laplacian import joined
-from manifuse.rivals import spreading
-from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
-from manifuse.rivals.methods import imputed_scores
-from manifuse.rivals.spreading import expected_grades, spread_labels
+from manifuse.rivals import own_graph
+from manifuse.rivals.methods import imputed_scores, mean_of_scores, stack_by_ridge
+from manifuse.rivals.own_graph import expected_grades, spread_labels
 from manifuse.tables.problem import Problem
 
 
@@ -46,7 +45,7 @@ def test_labels_spread_within_their_component():
     np.testing.assert_allclose(grades, [1, 1, 1, 3, 3, 3, 2, 2])
 
 
-def test_spread_labels_order_the_other_rows_and_need_features(monkeypatch):
+def test_spread_labels_order_the_other_rows(monkeypatch):
     case = draw(0)
     truth = case.labels()
     order = {key: index for index, key in enumerate(case.main.keys)}
@@ -54,7 +53,12 @@ def test_spread_labels_order_the_other_rows_and_need_features(monkeypatch):
     predictions, _ = spread_labels(case.main, rows, truth.grades, 0)
     assert ranking_accuracy(truth.grades, predictions[rows]) > 0.7
     # Graphs of large tables are kept in another order, which labels do not have.
-    monkeypatch.setattr(spreading, "Host", partial(mf.Host, ordered_rows=10))
+    monkeypatch.setattr(own_graph, "Host", partial(mf.Host, ordered_rows=10))
     np.testing.assert_array_equal(spread_labels(case.main, rows, truth.grades, 0)[0], predictions)
-    with pytest.raises(mf.InputError, match="without features"):
-        spread_labels(remade(case.main, features=None), rows, truth.grades, 0)
+
+
+@pytest.mark.parametrize("name", ["smooth_alone", "learn_from_labels", "spread"])
+def test_rivals_that_need_features_ask_for_them(name):
+    case = draw(0)
+    with pytest.raises(mf.InputError, match="has no features, but this rival needs them; give features"):
+        getattr(mf.rivals, name)(remade(case.main, features=None), labels=case.labels())

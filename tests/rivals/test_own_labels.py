@@ -79,12 +79,6 @@ def test_the_units_of_the_labels_do_not_matter(case):
     np.testing.assert_allclose((other - 3.0) * 1e6, plain, rtol=1e-6, atol=1e-6)
 
 
-def test_without_features_there_is_nothing_to_learn_from(case):
-    rows, _ = labelled(case)
-    with pytest.raises(mf.InputError, match="without features"):
-        own_labels(remade(case.main, features=None), rows, case.truth[rows], np.random.default_rng(0))
-
-
 @pytest.mark.parametrize("exponent", [-1000, 500])
 def test_the_unit_of_features_changes_no_bit(exponent):
     case = draw(1)

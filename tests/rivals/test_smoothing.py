@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from tests.problems import draw, remade
 
-import manifuse as mf
 from manifuse.evidence.labelled import score_of
-from manifuse.rivals.smoothing import self_smoothing
+from manifuse.rivals.own_graph import self_smoothing
 
 
 def test_the_labels_choose_and_never_below_the_start():
@@ -25,10 +24,3 @@ def test_scores_that_are_right_already_stay_as_they_are():
     smoothed, chosen = self_smoothing(perfect, score, np.random.default_rng(0))
     np.testing.assert_array_equal(smoothed, case.truth)
     assert chosen == {}
-
-
-def test_without_features_there_is_no_graph():
-    case = draw(0)
-    score = score_of(case.labels(), case.main, regression=False)
-    with pytest.raises(mf.InputError, match="without features"):
-        self_smoothing(remade(case.main, features=None), score, np.random.default_rng(0))

@@ -5,7 +5,7 @@ import numpy as np
 import manifuse as mf
 from manifuse.backends.neighbours import Query
 from manifuse.kernels.sphere import standardise
-from manifuse.rivals.smoothing import _averages, _smooth
+from manifuse.rivals.own_graph import _averages, _smooth
 
 
 def searched(main, count=20):

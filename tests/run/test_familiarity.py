@@ -13,8 +13,8 @@ from manifuse.backends.index import Index
 from manifuse.columns.edges import Edges, Joining
 from manifuse.diffusion.setup import search_order
 from manifuse.run.changed_rows import changed_rows, warn_of_units
-from manifuse.run.fallback import alone_of
 from manifuse.run.familiarity import Familiarity
+from manifuse.run.later_rows import alone_of
 from manifuse.tables.exchanged import exchanged
 
 

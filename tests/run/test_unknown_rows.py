@@ -266,11 +266,11 @@ def test_a_row_that_all_references_know_is_as_sure_as_it_was_whatever_comes_besi
         np.testing.assert_array_equal(each.apply(mixed)[:5], alone)
     # Where one reference of two is lacking, a row is half as much less sure.
     half = mf.refine(main, [everywhere[0], references[1]], labels, rng=0)
-    view = half.fitted_model.later_rows.view(later)
+    view = half.fitted_model.view(later)
     known = view.known[:, half.fitted_model.columns.references.common]
     assert known.mean() == 0.5
     found = np.random.default_rng(0).standard_normal((len(later), 4))
-    rows = half.fitted_model.later_rows
+    rows = half.fitted_model
     cooled = rows._cooled(found, 0.49, view)
     np.testing.assert_allclose(cooled - rows._centre, 0.7 * (found - rows._centre))
 

@@ -54,7 +54,7 @@ def version_option(
 
 
 @app.command("refine")
-@takes(RefineOptions)
+@takes()
 def refine_command(given: GivenOptions, as_json: AsJson = False, strict: Strict = False) -> None:
     """Refine the scores of MAIN by references, by labels or by both, and write id, score, original and support.
 
@@ -67,10 +67,10 @@ def refine_command(given: GivenOptions, as_json: AsJson = False, strict: Strict 
     from manifuse.cli.config import read_options
     from manifuse.cli.refine_command import run_refine
 
-    options = read_options(RefineOptions, given)
+    options = read_options(given)
     start = time.perf_counter()
     with once() as warned, progress("Refining ...") as tell:
-        result, rows = run_refine(options, tell=tell, announce=say)
+        result, rows = run_refine(options, tell)
     if as_json:
         seconds = round(time.perf_counter() - start, 3)
         facts = {**result.to_dict(), "rows": rows, "seconds": seconds, "version": __version__, "warnings": warned}
@@ -89,7 +89,7 @@ def _tell(result: Refinement, rows: int, options: RefineOptions) -> None:
 
 
 @app.command("apply")
-@takes(RefineOptions, "id", "score", "drop", "features", "classes", "drop_invalid")
+@takes("id", "score", "drop", "features", "classes", "drop_invalid")
 def apply_command(
     given: GivenOptions,
     model: Annotated[Path, Argument(metavar="MODEL", help="The file that refine --save wrote.")],
@@ -130,7 +130,7 @@ def apply_command(
 
 
 @app.command("compare")
-@takes(RefineOptions, *PROBLEM)
+@takes(*PROBLEM)
 def compare_command(given: GivenOptions, as_json: AsJson = False) -> None:
     """Compare refine with what else can be done with the same tables, on labels that are held out.
 
@@ -173,7 +173,7 @@ def demo_command(
 
 
 @app.command("explore")
-@takes(RefineOptions, *PROBLEM)
+@takes(*PROBLEM)
 def explore_command(
     given: GivenOptions,
     dataset: Annotated[str | None, Option(help="A data set to show instead of tables; digits by default.")] = None,

@@ -9,8 +9,7 @@ from manifuse import __version__
 from manifuse.errors import warn
 from manifuse.files import check_writable
 from manifuse.grid import many
-from manifuse.run.apply_engine import apply_on_engine, check_folder
-from manifuse.run.apply_part import apply_here
+from manifuse.run.later_files import apply_here, apply_on_engine, check_folder
 from manifuse.run.persistence import load
 from manifuse.tables.output import check_output
 from manifuse.tables.paths import check_paths
@@ -41,15 +40,14 @@ def run_apply(
         check_output(out)
     check_paths(read=(model, table), written=(out,), check=check_writable if engine is None else check_folder)
     result = load(model)
-    later = result.provenance.table_of_later(table, result.fitted_model, **columns)
+    later = result.provenance.table_of_later(table, result.fitted_model.main, **columns)
     if engine is None:
         parts = apply_here(result, later, out, drop_invalid=drop_invalid, escape=escape_formulas)
     else:
         parts = apply_on_engine(result, later, drop_invalid, out, engine)
     found: Counter[str] = Counter()
     for part in parts:
-        found.update(rows=len(part.keys), already_fitted=part.fitted, changed=part.changed, unmoved=part.unmoved)
-        found.update(little_support=part.little)
+        found.update(part.counts)
         tell(found["rows"], part.total)
     if not found["rows"]:
         warn("no_rows", f"{table} has no rows, so {out} has none.")

@@ -9,7 +9,7 @@ from typing import Any
 from manifuse import rivals
 from manifuse.cli.config import method_of, read_options
 from manifuse.cli.refine_command import read_problem
-from manifuse.cli.refine_options import GivenOptions, RefineOptions
+from manifuse.cli.refine_options import GivenOptions
 from manifuse.errors import InputError
 from manifuse.grid import Grid
 from manifuse.words.wording import fill
@@ -32,7 +32,7 @@ def run_compare(given: GivenOptions, tell: Callable[[int, int], None]) -> list[d
     InputError
         If there are no labels, or ``compare`` refuses the problem.
     """
-    options = read_options(RefineOptions, given, out=Path())
+    options = read_options(given, out=Path())
     main, references, labels = read_problem(options)
     if labels is None:
         raise InputError("--labels is missing; methods are compared on rows whose truth is known, so give labels.")

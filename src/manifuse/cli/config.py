@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from manifuse.cli.refine_options import RefineOptions
 from manifuse.diffusion.algorithm1 import Algorithm1
@@ -17,8 +17,6 @@ from manifuse.errors import InputError, look_up
 from manifuse.files import identity
 from manifuse.run.method import JointDiffusion, with_parameters
 from manifuse.tables.reading import demand_memory, demand_regular
-
-Options = TypeVar("Options", bound=RefineOptions)
 
 #: What a message calls values of the types of options.
 WORDS = {str: "a text", list: "a list of texts", int: "a whole number", bool: "true or false", dict: "a table"}
@@ -35,13 +33,11 @@ BESIDE = ("save", "report")
 ALL = "all"
 
 
-def read_options(kind: type[Options], given: Mapping[str, Any], **defaults: Any) -> Options:
+def read_options(given: Mapping[str, Any], **defaults: Any) -> RefineOptions:
     """Complete the options of the command line by those of the config that they name.
 
     Parameters
     ----------
-    kind : type
-        `RefineOptions`.
     given : mapping
         Options by the names of their fields. They overrule the config.
     **defaults
@@ -52,12 +48,12 @@ def read_options(kind: type[Options], given: Mapping[str, Any], **defaults: Any)
     InputError
         If the config cannot be read, an option without a default is missing, or a hyperparameter is out of range.
     """
-    given = {**defaults, **(read_config(kind, given["config"]) if "config" in given else {}), **given}
-    for each in fields(kind):
+    given = {**defaults, **(read_config(given["config"]) if "config" in given else {}), **given}
+    for each in fields(RefineOptions):
         if each.default is MISSING and each.default_factory is MISSING and not given.get(each.name):
             option = "MAIN" if each.name == "main" else f"--{each.name}"
             raise InputError(f"{option} is missing; give it, or set {each.name} in a --config file.")
-    options = kind(**given)
+    options = RefineOptions(**given)
     method_of(options)
     return options
 
@@ -74,7 +70,7 @@ def method_of(options: RefineOptions) -> JointDiffusion:
     return with_parameters(JointDiffusion(), {**options.method, **overruled})
 
 
-def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
+def read_config(path: Path) -> dict[str, Any]:
     """Read a config file.
 
     Returns
@@ -101,7 +97,7 @@ def read_config(kind: type[RefineOptions], path: Path) -> dict[str, Any]:
         if "escape" in str(error).lower():
             how = "a text with a backslash needs single quotes"
         raise InputError(f"{path} is not valid TOML ({error}); correct it ({how}).") from None
-    content, keys = _underscored(read, path), config_keys(kind)
+    content, keys = _underscored(read, path), config_keys()
     _demand_placed(content, keys, f"at the top of {path}")
     further = next((key for key, value in content.items() if isinstance(value, dict) and key not in keys), None)
     if further is not None:
@@ -135,7 +131,7 @@ def place_of(key: str) -> str | None:
         return "in the table [method.diffusion]"
     if key in METHOD:
         return "in the table [method]"
-    return "at the top" if key in config_keys(RefineOptions) else None
+    return "at the top" if key in config_keys() else None
 
 
 def _demand_placed(found: Iterable[str], known: Collection[str], where: str) -> None:
@@ -162,7 +158,7 @@ def _method_in(table: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def config_text(options: RefineOptions, method: JointDiffusion) -> str:
     """Write what a run used as TOML; ``--config`` with this text repeats the run."""
-    named = {key: getattr(options, key) for key in config_keys(type(options)) if key != "method"}
+    named = {key: getattr(options, key) for key in config_keys() if key != "method"}
     outer = {name: getattr(method, name) for name in METHOD}
     outer["fitted_rows"] = ALL if method.fitted_rows is None else method.fitted_rows
     inner = {name: getattr(method.diffusion, name) for name in DIFFUSION}
@@ -181,10 +177,10 @@ def demand_own_files(options: RefineOptions, method: JointDiffusion) -> None:
     if options.config is None:
         return
     try:
-        alone = read_options(type(options), {"config": options.config})
+        alone = read_options({"config": options.config})
     except InputError:
         alone = None
-    names = [name for name in config_keys(type(options)) if name != "method"]
+    names = [name for name in config_keys() if name != "method"]
     changed = {name for name in names if alone is None or getattr(alone, name) != getattr(options, name)}
     if alone is None or method_of(alone) != method:
         changed.add("method")
@@ -205,10 +201,10 @@ def demand_own_files(options: RefineOptions, method: JointDiffusion) -> None:
             )
 
 
-def config_keys(kind: type[RefineOptions]) -> dict[str, type]:
+def config_keys() -> dict[str, type]:
     """Return the keys of a config with the types of their values, ``list`` for ``list[str]``."""
     keys = {}
-    for name, hint in get_type_hints(kind).items():
+    for name, hint in get_type_hints(RefineOptions).items():
         if name != "config" and name not in METHOD:
             plain = get_args(hint)[0] if isinstance(hint, UnionType) else hint  # Path of Path | None
             keys[name] = get_origin(plain) or plain

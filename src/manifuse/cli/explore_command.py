@@ -51,7 +51,7 @@ def open_page(given: GivenOptions, dataset: str | None, view: str | None, data: 
 
 def explore_files(given: GivenOptions) -> Page:
     """Read the problem that options name, and make its page."""
-    options = read_options(RefineOptions, given, out=Path())
+    options = read_options(given, out=Path())
     if not options.reference:
         raise InputError("--reference is missing; the page shows what references do, so give at least one.")
     if options.out == Path():

@@ -7,11 +7,12 @@ from pathlib import Path
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
 from manifuse.backends.torch import Torch
-from manifuse.cli.announcement import lines_of
 from manifuse.cli.config import config_text, demand_own_files, method_of
+from manifuse.cli.console import say
 from manifuse.cli.refine_options import HOST, RefineOptions
 from manifuse.errors import InputError
 from manifuse.files import Writer, bytes_writer
+from manifuse.grid import many, told_apart
 from manifuse.report.markup import page_writer
 from manifuse.report.refinement_page import check_report, page_of
 from manifuse.run.file_runs import run_files
@@ -23,19 +24,21 @@ from manifuse.tables.observations import Observations
 from manifuse.tables.output import check_output
 from manifuse.tables.paths import check_paths
 from manifuse.tables.problem_files import Files, Tables
+from manifuse.tables.table import Table
 
 #: Kinds of torch devices; a number may follow, as in ``cuda:1``.
 DEVICES = ("cuda", "cpu", "mps", "xpu")
 
+#: Names of features that are shown.
+SHOWN = 8
+
 
 def run_refine(
-    options: RefineOptions,
-    tell: Callable[[int, int | None], None] = lambda done, total: None,
-    announce: Callable[[str], None] = lambda line: None,
+    options: RefineOptions, tell: Callable[[int, int | None], None] = lambda done, total: None
 ) -> tuple[Refinement, int]:
-    """Read, refine, write; return what was found, and how many rows were written.
+    """Read, say what was read, refine, write; return what was found, and how many rows were written.
 
-    ``tell`` gets how many rows are written, and how many there are, and ``announce`` what was read.
+    ``tell`` gets how many rows are written, and how many there are.
 
     Raises
     ------
@@ -51,12 +54,7 @@ def run_refine(
     method = method_of(options)
     _check_files(options)
     demand_own_files(options, method)
-    backend = backend_named(options.backend)
-
-    def tell_read(tables: Tables) -> None:
-        announce("\n".join(lines_of(tables.main, tables.references, tables.labels)))
-
-    found = run_files(files_of(options), method, options.seed, backend, tell_read)
+    found = run_files(files_of(options), method, options.seed, backend_named(options.backend), _announce)
     beside: dict[Path, Writer] = {}
     if options.save is not None:
         beside[options.save] = model_writer(found.result)
@@ -66,6 +64,30 @@ def run_refine(
     if options.record is not None:
         beside[options.record] = bytes_writer(config_text(options, method).encode())
     return found.result, found.write(options.out, beside, escape=options.escape_formulas, tell=tell)
+
+
+def _announce(tables: Tables) -> None:
+    """Say what was read: every table with its rows and features, and the labels."""
+    lines = [f"{table.name}: {_described(table)}" for table in (tables.main, *tables.references)]
+    labels = tables.labels
+    if labels is not None:
+        noun = "ordered pair" if isinstance(labels, RankLabels) and labels.grades is None else "labelled row"
+        classes = f", {many(len({*labels.names.tolist()}), 'class')}" if isinstance(labels, ClassLabels) else ""
+        groups = "" if labels.groups is None else f" in {many(len({*labels.groups.tolist()}), 'group')}"
+        lines.append(f"labels: {many(len(labels), noun)}{groups}{classes}")
+    say("\n".join(lines))
+
+
+def _described(table: Table) -> str:
+    shape = (0, 0) if table.source is None else table.source.shape
+    # Features that are no matrix are refused later.
+    width = shape[1] if len(shape) > 1 else 1
+    rows = many(len(table), "row") + (f", {many(len(table.classes), 'class')}" if table.classes else "")
+    if not width:
+        return f"{rows}, no features"
+    names = table.feature_names
+    shown = "" if names is None else f" ({told_apart(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''})"
+    return f"{rows}, {many(width, 'feature')}{shown}"
 
 
 def _check_files(options: RefineOptions) -> None:

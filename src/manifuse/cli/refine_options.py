@@ -91,19 +91,17 @@ class RefineOptions:
         return None if self.config is not None and identity(path) == identity(self.config) else path
 
 
-def takes(kind: type, *names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a dataclass.
+def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that are fields of `RefineOptions`.
 
     The command's first parameter receives a dictionary of the options that were given on the command line.
 
     Parameters
     ----------
-    kind : type
-        A dataclass; its fields that are annotated with typer options are the options.
     *names : str
         Take only these fields; without names, take all.
     """
-    hints = get_type_hints(kind, include_extras=True)
+    hints = get_type_hints(RefineOptions, include_extras=True)
     options = {
         name: Annotated[hints[name].__origin__ | None, *hints[name].__metadata__]
         for name in names or hints

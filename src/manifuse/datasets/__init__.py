@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from manifuse.datasets.digit_halves import load_digit_halves as load_digit_halves
 from manifuse.datasets.digit_views import digit_views
 from manifuse.datasets.example import Example as Example
-from manifuse.datasets.whole_numbers import whole_number
+from manifuse.datasets.example import whole_number
 from manifuse.errors import InputError, look_up
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise

@@ -8,8 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from manifuse.datasets.example import Example
-from manifuse.datasets.whole_numbers import whole_number
+from manifuse.datasets.example import Example, whole_number
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.observations import Observations

@@ -1,6 +1,7 @@
 """Example: a problem to try things on, with the truth."""
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -63,3 +64,18 @@ class Example(Generic[GivenLabels]):
         if self.main.classes is None:
             return ranking_accuracy(self.truth[self.test], given[self.test])
         return float(np.mean(self.main.classes.most_probable(given[self.test]) == self.truth[self.test]))
+
+
+def whole_number(name: str, value: int, most: int | None = None) -> int:
+    """Return an argument, or refuse it.
+
+    Raises
+    ------
+    InputError
+        If it is not a whole number from 0 on, or is larger than ``most``.
+    """
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or value < 0 or (most is not None and value > most):
+        end = "on" if most is None else f"to {most}"
+        raise InputError(f"{name}={value!r} came, but a whole number from 0 {end} was expected; give one.")
+    return int(value)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import RidgeCV
 
 from manifuse.errors import InputError, demand
 from manifuse.evidence.class_score import LogLoss
@@ -12,8 +13,8 @@ from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.score import Score
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.grid import many
-from manifuse.kernels.arrays import FloatArray
-from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
+from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.sphere import standardise
 from manifuse.rivals.imputation import LEAST_TO_LEARN, features_of, imputed_column
 from manifuse.rivals.of_classes import (
     ImputedClasses,
@@ -23,9 +24,8 @@ from manifuse.rivals.of_classes import (
     mean_of_classes,
     spread_classes,
 )
+from manifuse.rivals.own_graph import self_smoothing, spread_labels
 from manifuse.rivals.own_labels import own_labels
-from manifuse.rivals.smoothing import self_smoothing
-from manifuse.rivals.spreading import spread_labels
 from manifuse.run.refine import seed_of
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
@@ -40,6 +40,9 @@ RowScore = GradedRanking | SquaredError | LogLoss
 
 #: From ``main``, ``references``, ``labels`` and ``rng`` to predictions for the main rows.
 Rival = Callable[..., Any]
+
+#: Leaving one labelled row out chooses one of these penalties of a ridge regression.
+PENALTIES = tuple(float(value) for value in np.logspace(-2, 5, 8))
 
 
 def smooth_alone(
@@ -159,6 +162,18 @@ def stacked_scores(main: Observations, imputed: FloatArray | ImputedClasses, lab
         return learned_classes(np.column_stack([*imputed.alike, imputed.others]), score)
     assert isinstance(score, GradedRanking), "it is no regression"
     return stack_by_ridge(imputed, score.rows, score.truth)[0]
+
+
+def mean_of_scores(scores: FloatArray) -> FloatArray:
+    """Mean of the standardised columns of ``scores`` (n, m + 1), shape (n,)."""
+    return np.asarray(standardise(scores).mean(axis=1))
+
+
+def stack_by_ridge(scores: FloatArray, rows: IndexArray, labels: FloatArray) -> tuple[FloatArray, dict[str, object]]:
+    """Learn a ridge regression of the grades on the scores, its penalty by leave-one-out on the labelled rows."""
+    table = standardise(scores)
+    ridge = RidgeCV(alphas=PENALTIES).fit(table[rows], labels)
+    return np.asarray(ridge.predict(table)), {"penalty": float(ridge.alpha_)}
 
 
 def seed_for(rng: Seed) -> int:

@@ -16,7 +16,7 @@ from manifuse.evidence.rankings import GradedRanking
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.rivals.smoothing import self_smoothing
+from manifuse.rivals.own_graph import self_smoothing
 from manifuse.tables.observations import Observations
 
 #: Leaving one label out chooses among penalties, Gaussian widths in units of the mean squared distance of two rows,
@@ -49,11 +49,6 @@ def own_labels(
     predictions : (n,) array
         In units of the labels for a regression.
     hyperparameters : dict
-
-    Raises
-    ------
-    InputError
-        If there are no features.
     """
     score = SquaredError(rows, labels) if regression else GradedRanking(rows, labels)
     targets = standardise(labels if regression else rankdata(labels))

@@ -20,7 +20,6 @@ from manifuse.tables.containers import to_text
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
-from manifuse.tables.user_tables import FrameColumns
 
 
 class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[misc]
@@ -61,11 +60,8 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
     (899, 10)
     """
 
-    _called_here: ClassVar[dict[str, str]] = {
-        "id": "`id_column`",
-        "score": "`score_column` of a PredictorCombiner",
-        "classes": "`class_columns`",
-    }
+    _column_parameters: ClassVar = {"id": "id_column", "classes": "class_columns"}
+    _of_other: ClassVar = {"score": "`score_column` of a PredictorCombiner"}
 
     def __init__(
         self,
@@ -161,14 +157,6 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
         assert main.classes is not None, "its kind was asked for"
         known, values = known_names(y, len(main))
         return ClassLabels(main.keys[known], named_of(values, main.classes)) if len(known) else None
-
-    @property
-    def _columns(self) -> FrameColumns:
-        return FrameColumns(self.id_column, classes=self.class_columns, drop=self.drop, scale=self.scale)
-
-    @staticmethod
-    def _names(columns: FrameColumns) -> dict[str, Any]:
-        return {"id_column": columns.id, "class_columns": columns.classes, "drop": columns.drop}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

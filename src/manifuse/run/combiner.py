@@ -20,7 +20,7 @@ from manifuse.run.method_parameters import MethodParameters
 from manifuse.run.persistence import load, save
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement
-from manifuse.run.truth import graded, known_grades
+from manifuse.run.truth import known_grades
 from manifuse.tables.containers import demand_one_order
 from manifuse.tables.frame_reading import is_frame
 from manifuse.tables.labels import ClassLabels, RankLabels
@@ -85,11 +85,8 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
     True
     """
 
-    _called_here: ClassVar[dict[str, str]] = {
-        "id": "`id_column`",
-        "score": "`score_column`",
-        "classes": "`class_columns` of a ClassifierCombiner",
-    }
+    _column_parameters: ClassVar = {"id": "id_column", "score": "score_column"}
+    _of_other: ClassVar = {"classes": "`class_columns` of a ClassifierCombiner"}
 
     def __init__(
         self,
@@ -256,12 +253,9 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
         combiner = cls(method=refinement.method, random_state=refinement.seed, scale=refinement.main.scale)
         combiner._demand_kind(refinement.main)
         combiner.refinement_ = refinement
-        return combiner.set_params(**combiner._names(FrameColumns.like(refinement.main)))
-
-    @staticmethod
-    def _names(columns: FrameColumns) -> dict[str, Any]:
-        """The parameters that name columns."""
-        return {"id_column": columns.id, "score_column": columns.score, "drop": columns.drop}
+        columns = FrameColumns.like(refinement.main)
+        named = {parameter: getattr(columns, name) for name, parameter in cls._column_parameters.items()}
+        return combiner.set_params(**named, drop=columns.drop)
 
     def _observe(self, X: Any, fitted: Observations | None = None, *, name: str = "X") -> Observations:
         """Read main rows, if there was a fit by its features.
@@ -289,7 +283,8 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
     @property
     def _columns(self) -> FrameColumns:
         """What the columns of data frames are called."""
-        return FrameColumns(self.id_column, self.score_column, drop=self.drop, scale=self.scale)
+        named = {name: getattr(self, parameter) for name, parameter in self._column_parameters.items()}
+        return FrameColumns(**named, drop=self.drop, scale=self.scale)
 
     def _demand_kind(self, main: Observations) -> None:
         """Refuse what another combiner takes."""
@@ -297,8 +292,11 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
             raise InputError(f"{main.name} has classes, but one score a row was expected; use ClassifierCombiner.")
 
     def _labels(self, main: Observations, y: Any) -> RankLabels | ClassLabels | None:
-        """Make labels of the truth that came."""
-        return y if y is None or isinstance(y, RankLabels) else graded(main, y)
+        """Make labels of the truth that came, where it is known."""
+        if y is None or isinstance(y, RankLabels):
+            return y
+        known, grades = known_grades(y, len(main))
+        return RankLabels(main.keys[known], grades) if len(known) else None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

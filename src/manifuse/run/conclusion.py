@@ -107,21 +107,16 @@ def _judged(
     scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
     if held_out is None:
         return verdict, scored, None
-    made, measured = _taken(given, found, verdict, held_out, scored, at_pairs)
+    made, measured = _taken(given, found, verdict, held_out, scored)
     if 0 < verdict.certainty < 1 and measured.gain.is_loss:
         # Between what is known and what was found, scores can be worse than both.
         verdict = replace(verdict, certainty=1.0)
-        made, measured = _taken(given, found, verdict, held_out, replace(scored, certainty=1.0), at_pairs)
-    return verdict, made, measured
+        made, measured = _taken(given, found, verdict, held_out, replace(scored, certainty=1.0))
+    return verdict, made, replace(measured, at_pairs=at_pairs)
 
 
 def _taken(
-    given: RunInputs,
-    found: RunOutputs,
-    verdict: Verdict,
-    held_out: HeldOutScores,
-    scored: Scoring,
-    at_pairs: Gain | None,
+    given: RunInputs, found: RunOutputs, verdict: Verdict, held_out: HeldOutScores, scored: Scoring
 ) -> tuple[Scoring, Measurement]:
     """Calibrate risks and standard errors by held-out labels, and measure what is taken of what was found."""
     score, folds, risks = held_out.labels.score, held_out.labels.folds, _risks(held_out.labels, given.problem.main)
@@ -144,7 +139,7 @@ def _taken(
     # Few labels do not say how far scores are off. Probabilities of classes say themselves how sure they are.
     if not isinstance(score, LogLoss) and not held_out.gain.is_of_few:
         scored = replace(scored, error_scale=error_scale_of(refined, found.known.trials["variance"], score, folds))
-    measured = _measured(given, found, held_out, refined, at_pairs, verdict)
+    measured = _measured(given, found, held_out, refined, verdict)
     calibrated = verdict.accepted and scored.own_scale != 1.0 and not measured.in_other_units
     chosen = any(each.are_chosen for each in (score, risks) if isinstance(each, LogLoss))
     measured = replace(measured, calibrated=calibrated, chosen=chosen)
@@ -208,12 +203,7 @@ def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
 
 
 def _measured(
-    given: RunInputs,
-    found: RunOutputs,
-    held_out: HeldOutScores,
-    refined: FloatArray,
-    at_pairs: Gain | None,
-    verdict: Verdict,
+    given: RunInputs, found: RunOutputs, held_out: HeldOutScores, refined: FloatArray, verdict: Verdict
 ) -> Measurement:
     """What labels measure, by refined scores of held-out labelled rows, taken or not."""
     score, labels = given.score, held_out.labels
@@ -235,7 +225,6 @@ def _measured(
         labels.folds.held,
         backwards=taught.is_backwards(given.problem.main.scores[taught.rows]),
         unrelated=_is_unrelated(given, found, labels),
-        at_pairs=at_pairs,
         as_if_unknown=not found.known.fitted.known[taught.rows][:, found.columns.references.usual].any(),
         uncalibrated=_why_uncalibrated(given.problem.main, score),
         in_other_units=_in_other_units(held_out.scored, given),

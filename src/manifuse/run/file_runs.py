@@ -12,7 +12,7 @@ from manifuse.backends.backend import Backend
 from manifuse.columns.refined_scores import refined_columns
 from manifuse.errors import demand, hear_warnings
 from manifuse.files import Writer, path_of
-from manifuse.run.apply_part import apply_here, observed_as_fitted
+from manifuse.run.later_files import apply_here, observed_as_fitted
 from manifuse.run.method import JointDiffusion, checked_method
 from manifuse.run.provenance import Provenance
 from manifuse.run.refine import refine, seed_of
@@ -87,15 +87,10 @@ def run_files(
     with hear_warnings() as heard:
         tables = files.read()
         announce(tables)
-        found = _refine_tables(tables, method, seed, backend)
-    return replace(found, result=replace(found.result, warnings=tuple(heard.values())))
-
-
-def _refine_tables(tables: Tables, method: JointDiffusion, seed: int, backend: Backend | None) -> RefinedFiles:
-    """Refine tables that were read, but for features that are still in files."""
-    main, references = tables.observed(method.fitted_rows)
-    result = refine(main, references, tables.labels, method, seed, backend=backend)
-    return RefinedFiles(replace(result, provenance=Provenance.of_files(tables)), tables.main, references)
+        main, references = tables.observed(method.fitted_rows)
+        result = refine(main, references, tables.labels, method, seed, backend=backend)
+    result = replace(result, provenance=Provenance.of_files(tables), warnings=tuple(heard.values()))
+    return RefinedFiles(result, tables.main, references)
 
 
 def refine_files(
@@ -250,7 +245,8 @@ def apply_files(
     check_output(out)
     check_paths(read=(new,), written=(out,))
     named = {"id": _one_or_more(id), "score": _one_or_more(score), "drop": _one_or_more(drop)}
-    table = result.provenance.table_of_later(new, result.fitted_model, **named, features=features, classes=classes)
+    fitted = result.fitted_model.main
+    table = result.provenance.table_of_later(new, fitted, **named, features=features, classes=classes)
     parts = apply_here(result, table, out, drop_invalid=drop_invalid, escape=escape_formulas)
     return sum(len(part.keys) for part in parts)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.backends.graph import FeatureGraph
-from manifuse.columns.all_columns import Columns, RunOutputs
+from manifuse.columns.all_columns import RunOutputs
 from manifuse.columns.change_if_unknown import ChangeIfUnknown
 from manifuse.columns.edges import Joining
 from manifuse.columns.refined_scores import RefinedScores, support_of
@@ -28,27 +28,8 @@ from manifuse.tables.observations import Observations
 from manifuse.tables.spelling import warn_of_spelling
 
 
-@dataclass(frozen=True, eq=False)
-class FittedModel(Saveable):
-    """A refinement as a function of rows.
-
-    Attributes
-    ----------
-    main : Observations
-        The fitted rows.
-    joining : Joining or None
-        How later rows are joined to their graph, if a column needs it.
-    columns : Columns
-    scored : Scoring
-    fitted : RefinedScores
-        The fitted rows.
-    """
-
-    main: Observations
-    joining: Joining | None
-    columns: Columns
-    scored: Scoring
-    fitted: RefinedScores
+class FittedModel(LaterRows, Saveable):
+    """A refinement as a function of rows, of which some may be fitted ones; see `LaterRows`."""
 
     @classmethod
     def of(cls, main: Observations, graph: FeatureGraph, found: RunOutputs, scored: Scoring) -> FittedModel:
@@ -97,7 +78,7 @@ class FittedModel(Saveable):
                 self._compare(new, located, known)
             # Libraries that limit threads, too, must do so within this limit: each puts back what it found.
             with libraries_in_one_thread():
-                self.later_rows.refine(new, later, made)
+                self.refine_later(new, later, made)
         return made
 
     def compare_with_fitted(self, new: Observations) -> None:
@@ -115,16 +96,11 @@ class FittedModel(Saveable):
         if len(new) >= FEWEST_ROWS:
             warn_of_spelling(self.main, new, int(np.count_nonzero(located)))
         with libraries_in_one_thread():
-            self.later_rows.compare_with_fitted(new, known)
+            self.compare_later(new, known)
 
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
         """The fitted row of every id (q,), and whether it was fitted at all; each (q,)."""
         return self._fitted_keys.locate(keys)
-
-    @cached_property
-    def later_rows(self) -> LaterRows:
-        """Refines rows that were not fitted."""
-        return LaterRows(self.main, self.joining, self.columns, self.scored, self.fitted)
 
     @cached_property
     def _fitted_keys(self) -> KeyIndex:

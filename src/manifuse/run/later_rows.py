@@ -1,5 +1,6 @@
 """Later rows: how rows that are not among the fitted ones are refined, a block at a time."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,14 +21,17 @@ from manifuse.evidence.class_score import RISK
 from manifuse.evidence.intervals import LARGEST_ERROR
 from manifuse.grid import many, told_apart
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, drawn_by_place, thinned
+from manifuse.kernels.sphere import centre, centred_norm, inner
 from manifuse.machine import threads
-from manifuse.run.fallback import Fallback, alone_of
 from manifuse.run.familiarity import FEWEST_ROWS, SPREAD_ROWS, Familiarity, index_of, warn_of_reference
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.observations import Observations
 
 #: Later rows are refined in blocks of so many.
 BLOCK = 2048
+
+#: Takes own scores (q,) or (q, c) of rows, and returns what they are refined to if nothing else is known of them.
+Fallback = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +40,14 @@ class LaterRows:
 
     Attributes
     ----------
-    main, joining, columns, scored, fitted
-        As of `FittedModel`.
+    main : Observations
+        The fitted rows.
+    joining : Joining or None
+        How later rows are joined to their graph, if a column needs it.
+    columns : Columns
+    scored : Scoring
+    fitted : RefinedScores
+        The fitted rows.
     """
 
     main: Observations
@@ -60,7 +70,7 @@ class LaterRows:
         smoothed = self.columns.smoothed
         return view if smoothed is None else view.with_column("smoothed", smoothed.fitted)
 
-    def compare_with_fitted(self, new: Observations, known: BoolArray) -> None:
+    def compare_later(self, new: Observations, known: BoolArray) -> None:
         """Warn of rows whose features or scores, own or references', are unlike those of the fitted rows.
 
         Scores of references are compared at the rows that are not ``known`` (q,), which are fitted ones as they were.
@@ -104,7 +114,7 @@ class LaterRows:
                 predicted, _ = each.lesson.predict(rows, np.empty((len(rows), 0)))
                 warn_of_reference(imputed.names[each.column], new.name, rows["looked up"][:, each.column], predicted)
 
-    def refine(self, new: Observations, later: IndexArray, made: RefinedScores) -> None:
+    def refine_later(self, new: Observations, later: IndexArray, made: RefinedScores) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
         view = self.view(new)
         self._prepare(view)
@@ -234,3 +244,32 @@ class LaterRows:
         # If nothing but the imputation reads features, what is known of a row itself is enough.
         reads = self.joining is not None or self.columns.learned is not None
         return near if reads else np.maximum(near, rows.known.mean(axis=1))
+
+
+def alone_of(fitted: FloatArray, refined: FloatArray) -> Fallback:
+    """What a row is refined to if only its own score is known, from all fitted rows (n,) or (n, c)."""
+    return _by_place(fitted, refined) if fitted.ndim == 1 else _by_line(fitted, refined)
+
+
+def _by_place(fitted: FloatArray, refined: FloatArray) -> Fallback:
+    """Give a row the place among the refined scores (n,) that its own score has among the fitted ones (n,).
+
+    Equal ones share their mean. Beyond their ends a row is as far away, in standard deviations.
+    """
+    levels, counts = np.unique(fitted, return_counts=True)
+    sums = np.add.reduceat(np.sort(refined), np.concatenate([[0], np.cumsum(counts)[:-1]]))
+    places, ratio = sums / counts, centred_norm(refined) / centred_norm(fitted)
+
+    def at(own: FloatArray) -> FloatArray:
+        beyond = own - np.clip(own, levels[0], levels[-1])
+        return np.asarray(np.interp(own, levels, places) + ratio * beyond)
+
+    return at
+
+
+def _by_line(fitted: FloatArray, refined: FloatArray) -> Fallback:
+    """Give a row of classes a multiple of its own log-ratios (c,), and an offset, by least squares."""
+    centred = centre(fitted)
+    slope = inner(centred, refined) / inner(centred, centred)
+    offset = refined.mean(axis=0) - slope * fitted.mean(axis=0)
+    return lambda own: np.asarray(offset + slope * own)

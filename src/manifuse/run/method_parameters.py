@@ -19,8 +19,9 @@ class MethodParameters(BaseEstimator):  # type: ignore[misc]
 
     method: JointDiffusion | None
 
-    #: What a parameter is called here that messages about data frames name in backticks.
-    _called_here: ClassVar[dict[str, str]] = {}
+    #: Parameters that name columns, by what `FrameColumns` and messages call them, and what to say of the other.
+    _column_parameters: ClassVar[dict[str, str]]
+    _of_other: ClassVar[dict[str, str]]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with ``deep``, also the hyperparameters as ``method__*``."""
@@ -45,10 +46,11 @@ class MethodParameters(BaseEstimator):  # type: ignore[misc]
     @contextmanager
     def _named_here(self) -> Iterator[None]:
         """Raise refusals of data frames with the names that their parameters have here."""
+        called = {name: f"`{parameter}`" for name, parameter in self._column_parameters.items()} | self._of_other
         try:
             yield
         except InputError as error:
-            sentence = re.sub(r"`(\w+)`", lambda named: self._called_here.get(named[1], named[0]), str(error))
+            sentence = re.sub(r"`(\w+)`", lambda named: called.get(named[1], named[0]), str(error))
             raise type(error)(sentence) from error.__cause__
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

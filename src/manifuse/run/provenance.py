@@ -10,7 +10,6 @@ from platform import python_version
 from typing import Self
 
 from manifuse.errors import InputError
-from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.later_table import LaterTable
@@ -142,7 +141,7 @@ class Provenance:
     def table_of_later(
         self,
         given: str,
-        model: FittedModel,
+        main: Observations,
         *,
         id: Sequence[str] = (),  # noqa: A002
         score: Sequence[str] = (),
@@ -150,8 +149,7 @@ class Provenance:
         features: str | None = None,
         classes: str | None = None,
     ) -> LaterTable:
-        """Return a table of later rows, called as is given, or else as the main table of the ``model``."""
-        main = model.main
+        """Return a table of later rows, called as is given, or else as the ``main`` table that was fitted."""
         if classes is not None and main.classes is None:
             raise InputError("`classes` came, but the refinement is of scores; leave it out.")
         # With a main table of scores, the pattern is of references.

@@ -15,14 +15,8 @@ from manifuse.kernels.keys import is_blank
 from manifuse.run.provenance import Provenance
 from manifuse.tables.classes import WHOLE, Classes, names_elsewhere
 from manifuse.tables.containers import to_numpy, to_text
-from manifuse.tables.labels import RankLabels, to_grades
+from manifuse.tables.labels import to_grades
 from manifuse.tables.observations import Observations
-
-
-def graded(main: Observations, y: Any) -> RankLabels | None:
-    """Make labels of the rows where ``y`` (n,) is known; None if there are none."""
-    known, grades = known_grades(y, len(main))
-    return RankLabels(main.keys[known], grades) if len(known) else None
 
 
 def known_grades(y: Any, rows: int) -> tuple[IndexArray, FloatArray]:

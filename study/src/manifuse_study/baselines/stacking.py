@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.rivals.combining import PENALTIES
+from manifuse.rivals.methods import PENALTIES
 from manifuse_study.ranking.ranksvm import RankSVM
 
 FOLDS = 5

@@ -14,10 +14,9 @@ from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.evidence.labelled import score_of
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse.rivals.combining import mean_of_scores, stack_by_ridge
+from manifuse.rivals.methods import mean_of_scores, stack_by_ridge
+from manifuse.rivals.own_graph import self_smoothing, spread_labels
 from manifuse.rivals.own_labels import own_labels
-from manifuse.rivals.smoothing import self_smoothing
-from manifuse.rivals.spreading import spread_labels
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement

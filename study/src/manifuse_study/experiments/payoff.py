@@ -22,8 +22,8 @@ from manifuse.evidence.labelled import score_of
 from manifuse.grid import ABSENT, Grid
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
+from manifuse.rivals.own_graph import self_smoothing
 from manifuse.rivals.own_labels import own_labels
-from manifuse.rivals.smoothing import self_smoothing
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.tables.labels import RankLabels

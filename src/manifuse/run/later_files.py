@@ -1,6 +1,8 @@
-"""Tables of later rows in files, refined part by part."""
+"""Tables of later rows in files, refined part by part: in this process, or by the workers of a Dask cluster."""
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -10,15 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.columns.refined_scores import LITTLE, refined_columns
-from manifuse.errors import InputError
+from manifuse.errors import InputError, ManifuseError, ManifuseWarning, pass_on
+from manifuse.files import check_place, unfinished, writing
 from manifuse.grid import many
 from manifuse.kernels.keys import hashes_of
 from manifuse.run.changed_rows import changed_rows
+from manifuse.run.engine import cluster
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.observations import Observations
-from manifuse.tables.output import TableWriter
+from manifuse.tables.output import TableWriter, table_bytes
 from manifuse.tables.straightening import straightened_by
 from manifuse.tables.table import Table
 from manifuse.tables.table_checks import tell_left_out
@@ -26,6 +30,9 @@ from manifuse.tables.table_checks import tell_left_out
 #: A table of several windows is compared with the fitted rows by so many short windows, which lie evenly in it, of so
 #: many rows each.
 LOOKS, ROWS_OF_LOOK = 20, 1000
+
+#: Rows of a part that a worker refines.
+ROWS = 4 * WINDOW
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +43,9 @@ class RefinedPart:
     ----------
     keys : (q,) array of str
         Ids of the rows that were refined.
-    fitted, changed, little, unmoved : int
-        How many of them were in the fit, how many of these changed since, how many have little evidence, and how many
-        keep the scores that they came with.
+    counts : mapping of str to int
+        How many there are; how many of them were in the fit, and how many of these changed since; how many keep the
+        scores that they came with, and how many have little evidence.
     left_out : int
         Rows that were left out, because their numbers are not all finite.
     total : int or None
@@ -46,10 +53,7 @@ class RefinedPart:
     """
 
     keys: NDArray[np.str_]
-    fitted: int
-    changed: int
-    little: int
-    unmoved: int
+    counts: Mapping[str, int]
     left_out: int
     total: int | None = None
 
@@ -67,11 +71,14 @@ def refine_part(
     refined = result.refine_later(new, compared=compared)
     columns = refined_columns(new, refined)
     rows, known = result.fitted_model.locate(new.keys)
-    changed = changed_rows(new, result.fitted_model.main, rows, known)
-    little = columns["support"] < LITTLE
-    unmoved = np.all(refined.scores == new.scores, axis=tuple(range(1, new.scores.ndim)))
-    again, other, weak, stay = (int(np.count_nonzero(each)) for each in (known, changed, little, unmoved))
-    return columns, RefinedPart(new.keys, again, other, weak, stay, came - len(new))
+    found = {
+        "already_fitted": known,
+        "changed": changed_rows(new, result.fitted_model.main, rows, known),
+        "unmoved": np.all(refined.scores == new.scores, axis=tuple(range(1, new.scores.ndim))),
+        "little_support": columns["support"] < LITTLE,
+    }
+    counts = {"rows": len(new), **{name: int(np.count_nonzero(each)) for name, each in found.items()}}
+    return columns, RefinedPart(new.keys, counts, came - len(new))
 
 
 def apply_here(
@@ -94,6 +101,87 @@ def apply_here(
         if compared:
             compare_with_fitted(result, total, read, drop_invalid=drop_invalid)
         writer.finish()
+
+
+def apply_on_engine(
+    result: Refinement, table: LaterTable, drop_invalid: bool, out: Path, engine: str
+) -> Iterator[RefinedPart]:
+    """Refine a table on an engine. The folder of parts appears when all of them are there.
+
+    Yields
+    ------
+    RefinedPart
+        As soon as it is written.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read or used, or no scheduler answers.
+    OutputError
+        If the cluster is lost.
+    """
+    if not table.is_windowed:
+        raise InputError(f"{table.given} cannot be read in parts; give a file or folder of Parquet, or an Arrow file.")
+    # Workers may run in other folders.
+    table = replace(table, given=os.path.abspath(table.given))
+    total, read = table.open()
+    compared = total > ROWS
+    jobs = [(first, ROWS) for first in range(0, max(total, 1), ROWS)]
+    with unfinished(out) as folder, cluster(engine, -1) as each:
+        written = folder / "parts"
+        written.mkdir()
+
+        def parts() -> Iterator[RefinedPart]:
+            for done in each(write_part, jobs, result, table, drop_invalid, compared, written):
+                if isinstance(done, ManifuseError):
+                    raise done
+                part, said = done
+                for warning in said:
+                    pass_on(warning)
+                yield part
+
+        yield from checked_parts(table, total, parts())
+        if compared:
+            compare_with_fitted(result, total, read, drop_invalid=drop_invalid)
+        with writing(out):
+            written.replace(out)
+
+
+def write_part(
+    job: tuple[int, int], result: Refinement, table: LaterTable, drop_invalid: bool, compared: bool, folder: Path
+) -> tuple[RefinedPart, list[ManifuseWarning]] | ManifuseError:
+    """Refine rows on a worker, and write them as one file; return its warnings, too, or why they are refused.
+
+    ``job`` is the first row of the part, and how many rows it has.
+    """
+    first, count = job
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            _, read = table.open()
+            window = read(first, count)
+            columns, part = refine_part(result, window, drop_invalid=drop_invalid, compared=compared)
+        with writing(folder.parent):
+            (folder / f"part-{first // count:06d}.parquet").write_bytes(table_bytes(".parquet", columns))
+    except ManifuseError as error:
+        # As a value, because Dask prints a traceback of what a job raises.
+        return error
+    return part, [each.message for each in caught if isinstance(each.message, ManifuseWarning)]
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a name under which no folder of parts could be written.
+
+    Raises
+    ------
+    InputError
+        If it names a file, a folder that is not empty, or something in a folder that is not there.
+    """
+    check_place(out)
+    if out.suffix:
+        raise InputError(f"{out} ends in {out.suffix!r}, but an engine writes a folder of files; leave that out.")
+    if os.path.lexists(out) and (os.path.islink(out) or not os.path.isdir(out) or os.listdir(out)):
+        raise InputError(f"{out} is there and is not an empty folder; give another name.")
 
 
 def checked_parts(table: LaterTable, total: int, parts: Iterable[RefinedPart]) -> Iterator[RefinedPart]:
