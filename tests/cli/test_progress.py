@@ -33,17 +33,22 @@ def test_compare_tells_of_every_fit(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::manifuse.ManifuseWarning")
-def test_apply_tells_of_every_window(tmp_path, monkeypatch):
+@pytest.mark.parametrize("command", ["apply", "engine"])
+def test_apply_tells_of_every_part(tmp_path, monkeypatch, request, command):
     clinics, told = mf.datasets.load_clinics(), []
     mf.save(mf.refine(clinics.main, clinics.references, rng=0), tmp_path / "model.npz")
     columns = dict(zip(clinics.main.feature_names, clinics.main.table.T, strict=True))
     later = pl.DataFrame({"id": np.arange(259), "score": clinics.main.scores} | columns)
     later.write_parquet(tmp_path / "later.parquet")
     monkeypatch.setattr("manifuse.run.later_files.WINDOW", 100)
+    monkeypatch.setattr("manifuse.run.later_files.ROWS", 100)
     run_apply(
         tmp_path / "model.npz",
         str(tmp_path / "later.parquet"),
-        tmp_path / "out.csv",
+        tmp_path / ("out.csv" if command == "apply" else "out"),
+        engine=request.getfixturevalue("cluster") if command == "engine" else None,
         tell=lambda *done: told.append(done),
     )
-    assert told == [(100, 259), (200, 259), (259, 259)]
+    # Workers end in any order.
+    assert told[-1] == (259, 259)
+    assert [total for _, total in told] == [259, 259, 259]

@@ -23,13 +23,13 @@ def run_apply(
     drop_invalid: bool = False,
     escape_formulas: bool = False,
     engine: str | None = None,
-    tell: Callable[[int, int | None], None] = lambda done, total: None,
+    tell: Callable[[int, int], None] = lambda done, total: None,
     **columns: Any,
 ) -> dict[str, Any]:
     """Read a saved refinement and a table, apply, write; return what ``--json`` prints.
 
     Tables of Parquet and Arrow are read, refined and written in windows; ``tell`` gets how many rows are
-    done, and how many there are, or None if that is not known.
+    done, and how many there are.
 
     Raises
     ------

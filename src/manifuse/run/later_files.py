@@ -48,14 +48,14 @@ class RefinedPart:
         scores that they came with, and how many have little evidence.
     left_out : int
         Rows that were left out, because their numbers are not all finite.
-    total : int or None
-        Rows of the table, if they are known.
+    total : int
+        Rows of the whole table, as they are counted when all parts are checked.
     """
 
     keys: NDArray[np.str_]
     counts: Mapping[str, int]
     left_out: int
-    total: int | None = None
+    total: int = 0
 
 
 def refine_part(
@@ -95,7 +95,7 @@ def apply_here(
                 window = read(first, WINDOW)
                 columns, part = refine_part(result, window, drop_invalid=drop_invalid, compared=compared)
                 writer.add(columns)
-                yield replace(part, total=total)
+                yield part
 
         yield from checked_parts(table, total, parts())
         if compared:
@@ -197,7 +197,7 @@ def checked_parts(table: LaterTable, total: int, parts: Iterable[RefinedPart]) -
     for part in parts:
         hashes.append(hashes_of(part.keys))
         left_out += part.left_out
-        yield part
+        yield replace(part, total=total)
     tell_left_out(name, left_out, total)
     every = np.sort(np.concatenate(hashes))
     twice = int(np.count_nonzero(every[1:] == every[:-1]))
