@@ -87,12 +87,12 @@ class Covariance:
         return len(self.parts) > OF_FEATURES and self.parts[OF_FEATURES].scaling is not None
 
     @classmethod
-    def of(cls, rows: View, measured: IndexArray, name: str, *, references: bool) -> Self:
+    def of(cls, rows: View, measured: IndexArray, name: str) -> Self:
         """Measure the fitted rows.
 
         The parts are: linear in own scores, as they came and smoothed; linear in the features; Gaussian in the
         features at two widths, standardised and as they came; linear in waves of the features' ranks; linear and
-        Gaussian in the references' scores.
+        Gaussian in the references' scores, if these are known.
 
         Parameters
         ----------
@@ -101,8 +101,6 @@ class Covariance:
             The rows that measure distances.
         name : str
             Of the table, for messages.
-        references : bool
-            Whether the references' scores are among what is known.
         """
         drawn_rows = rows.take(measured)
         own = ("own", "smoothed")
@@ -115,7 +113,7 @@ class Covariance:
                 parts += [*linear, CovariancePart((), scaling, width, FEATURE_WIDTHS)] if width > 0 else []
             waves = RankWaves.of(drawn_rows.features)
             parts.append(CovariancePart((), waves, float(len(waves.places)), ()))
-        points = drawn_rows.points(OF_REFERENCES) if references else np.empty((0, 0))
+        points = drawn_rows.points(OF_REFERENCES)
         width = _median_distance(points)
         if width > 0:
             parts += [

@@ -83,7 +83,7 @@ class Edges:
     def carry(self, affinity: FloatArray, values: FloatArray) -> FloatArray:
         """Average ``values`` (n, c) of the fitted neighbours by ``affinity``, shape (q, c)."""
         rows, count = self.indices.shape
-        starts = np.arange(0, rows * count + 1, count) if count else np.zeros(rows + 1, dtype=np.intp)
+        starts = count * np.arange(rows + 1)
         matrix = sparse.csr_array((affinity.ravel(), self.indices.ravel(), starts), shape=(rows, len(values)))
         return np.asarray(matrix @ values)
 

@@ -126,7 +126,7 @@ def distances_of(
     rows: View, labelled: IndexArray, places: IndexArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray] | None:
     """Squared distances of labelled rows from each other, and of other rows from the next label."""
-    covariance = Covariance.of(rows, labelled, "the labelled rows", references=False)
+    covariance = Covariance.of(rows, labelled, "the labelled rows")
     others = np.setdiff1d(np.arange(len(rows)), labelled)
     if not covariance.has_features or not len(others):
         return None

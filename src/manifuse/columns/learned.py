@@ -132,7 +132,7 @@ def teach(
     lesson : RefittableLesson
     """
     score = labels.score
-    covariance = Covariance.of(known.held_out, measured, name, references=True)
+    covariance = Covariance.of(known.held_out, measured, name)
     rows = known.held_out.take(score.rows)
     targets = score.observations()
     lesson = learn(covariance, rows, targets, rows[source], score.contrasts())
@@ -145,7 +145,7 @@ def teach(
     held_out = column.fade(known.held_out, column.level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
     # What was known before has seen no label, so it is the same in all trials.
-    known = replace(known, trials={each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)})
+    known = replace(known, trials={beyond: rows[beyond][None]})
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
     level_of = partial(LogRatios.of, score.classes) if isinstance(score, LogLoss) else Level.of
     taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
