@@ -10,21 +10,11 @@ from manifuse.columns.confirmed_shares import factor_by_labels
 from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
-from manifuse.columns.held_labels import (
-    MANY_KNOWN,
-    Labels,
-    apart_of,
-    are_of_all_times,
-    distances_of,
-    is_like_rest,
-    missed_share,
-    most_taught,
-    reach_far_rows,
-)
+from manifuse.columns.held_labels import Labels, distances_of, most_taught
 from manifuse.columns.imputed import impute
 from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
-from manifuse.columns.like_rest import pairs_are_like_rest
+from manifuse.columns.like_rest import missed_share, pairs_are_like_rest, representative_of
 from manifuse.columns.own import Smoothed, sureness
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import comparable
@@ -34,7 +24,6 @@ from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.holding_out import TRIALS, Held, held_together
 from manifuse.evidence.one_factor import correlation
-from manifuse.evidence.representative import Representative
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.randomness import Stream, generator
@@ -174,14 +163,7 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
     score = given.score.few(most_taught(given.score), rng)
     blocks, held = blocks_of(given, score, rows)
     folds, unseen = score.hold_out(blocks, held, rng, 1 if one_trial else TRIALS)
-    representative = Representative(
-        like_rest=is_like_rest(rows, score.rows),
-        of_all_times=held is not Held.BY_RUN or are_of_all_times(len(rows), score.rows),
-        of_known=missed_share(rows, score.rows) < MANY_KNOWN,
-        of_far=score.measure != "rmse" or reach_far_rows(rows["own"], score.rows),
-        apart=apart_of(rows["own"], score),
-    )
-    return Labels(score, folds, unseen, representative)
+    return Labels(score, folds, unseen, representative_of(rows, score, held))
 
 
 def blocks_of(given: RunInputs, score: Score, rows: View) -> tuple[IndexArray, Held]:

@@ -22,7 +22,7 @@ def left_out(
         mean over the references. None where nothing could be compared.
     """
     count, followed = len(pulls), np.flatnonzero(pulls)
-    knows = np.isfinite(known).all(axis=2)
+    knows = np.asarray(np.isfinite(known).all(axis=2))
     pairs = knows.sum(axis=0)
     totals, numbers, influences = np.zeros(count + 1), np.zeros(count + 1), np.zeros((count + 1, len(own)))
     for number in followed if len(followed) > 1 else ():
