@@ -8,12 +8,12 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.agreement import PRESUMED, PRESUMED_WITH_LABELS, ask
-from manifuse.evidence.left_out import left_out
 from manifuse.evidence.one_factor import (
     MOST_LOADING,
     correlation,
     correlation_and_influence,
     correlations,
+    left_out,
     loadings_of,
     loadings_towards_usual,
     shrunk,

@@ -10,8 +10,7 @@ from typing import Self
 import numpy as np
 
 from manifuse.columns.column import Column, FittedViews
-from manifuse.columns.covered import CoveredClasses
-from manifuse.columns.spoken_directions import SpokenDirections
+from manifuse.columns.spoken import CoveredClasses, SpokenDirections
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.level import Level

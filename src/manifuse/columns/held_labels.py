@@ -9,9 +9,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from manifuse.columns.covariance import OF_FEATURES, Covariance
 from manifuse.columns.view import View
+from manifuse.evidence.found import Representative
 from manifuse.evidence.holding_out import Folds
 from manifuse.evidence.rankings import PairedRanking
-from manifuse.evidence.representative import Representative
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place
 

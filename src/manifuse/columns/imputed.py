@@ -84,7 +84,9 @@ class Imputed(Column):
         imputed, doubt = np.zeros_like(rows["looked up"]), np.ones_like(rows.known)
         predicted = predict_each([each.lesson for each in asked], rows, _nothing(rows))
         for each, (values, variances) in zip(asked, predicted, strict=True):
-            imputed[:, each.column], doubt[:, each.column] = values, each.lesson.doubt(variances)
+            # The targets of a lesson have variance 1.
+            imputed[:, each.column] = values
+            doubt[:, each.column] = np.clip(variances + each.lesson.noise, 0.0, 1.0)
         known = rows.known > 0
         return np.where(known[..., None], rows["looked up"], imputed), imputed, np.where(known, 0.0, doubt)
 

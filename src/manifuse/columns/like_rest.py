@@ -6,9 +6,9 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from manifuse.columns.view import View
+from manifuse.evidence.found import Apart, Representative
 from manifuse.evidence.holding_out import Held
 from manifuse.evidence.rankings import PairedRanking
-from manifuse.evidence.representative import Apart, Representative
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, thinned
 from manifuse.kernels.feature_blocks import means_and_deviations

@@ -7,7 +7,6 @@ import numpy as np
 from manifuse.columns.all_columns import Columns, RunInputs, RunOutputs
 from manifuse.columns.column import FittedViews
 from manifuse.columns.confirmed_shares import factor_by_labels
-from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels, distances_of, most_taught
@@ -18,7 +17,7 @@ from manifuse.columns.like_rest import missed_share, pairs_are_like_rest, repres
 from manifuse.columns.own import Smoothed, sureness
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import comparable
-from manifuse.columns.spoken_directions import SpokenDirections
+from manifuse.columns.spoken import CoveredClasses, SpokenDirections
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss

@@ -12,8 +12,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from manifuse.evidence.gain import Gain
-from manifuse.evidence.left_out import left_out
-from manifuse.evidence.one_factor import correlations, loadings_of, loadings_towards_usual, shrunk
+from manifuse.evidence.one_factor import correlations, left_out, loadings_of, loadings_towards_usual, shrunk
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 
