@@ -201,10 +201,11 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
     values = diffusion.values(path, begun)
     held_out, trials = values, None
     if labels is not None and given.labels_are_classes:
-        held_out = values.copy()
+        held_out, rows = values.copy(), labels.score.rows
         # What is learned at a labelled row must not know the references' own scores there.
-        alone = diffusion.trials(labels.folds, labels.score.rows, lambda fold: begun)
-        held_out[labels.score.rows] = alone[0]
+        trials = diffusion.trials(labels.folds, rows, lambda fold: begun)
+        held_out[rows] = trials[0]
+        known = replace(known, trials={before: begun[rows][None]})
     elif labels is not None and found.lesson is not None:
         trials = diffuse_without_labels(diffusion, columns, known, labels, found.lesson)
     known = known.add("diffused", values, held_out, trials)
@@ -220,16 +221,13 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
 
 def is_denied(given: RunInputs, known: FittedViews, labels: Labels, before: str) -> bool:
     """Whether held-out labels clearly deny the diffusion: the column that it began with is better."""
-    score, names = labels.score, (before, "refined")
-    if given.labels_are_classes:
-        columns = [known.held_out[name][None, score.rows] for name in names]
-    elif "refined" in known.trials:
-        columns = [known.trials[name] for name in names]
-    else:
-        # What would be diffused without the labels of a fold is not computed for ordered pairs.
+    # What would be diffused without the labels of a fold is not computed for ordered pairs.
+    if "refined" not in known.trials:
         return False
-    begun, refined = (comparable(given.problem.units, each, score, labels.folds) for each in columns)
-    return score.gain(begun, refined, labels.folds).is_clear_loss
+    begun, refined = (
+        comparable(given.problem.units, known.trials[name], labels.score, labels.folds) for name in (before, "refined")
+    )
+    return labels.score.gain(begun, refined, labels.folds).is_clear_loss
 
 
 def diffuse_without_labels(
