@@ -88,6 +88,10 @@ class FittedViews:
             trials=self.trials if trials is None else {**self.trials, name: trials},
         )
 
+    def compute(self, name: str, column: Column) -> Self:
+        """Return the same with a column that follows from those before it."""
+        return replace(self, fitted=column.add_to(self.fitted, name), held_out=column.add_to(self.held_out, name))
+
     def mix(
         self,
         name: str,

@@ -54,7 +54,8 @@ def refine_columns(given: RunInputs) -> RunOutputs:
     agreement = ask_references(given, known)
     covered = CoveredClasses.of(given.problem, given.taking_part)
     spoken = SpokenDirections.of(known.fitted["own"], given.taking_part)
-    expected, known = Expected.of(known, agreement.pulls, covered, spoken)
+    expected = Expected.measured(known.held_out, agreement.pulls, covered, spoken)
+    known = known.compute("expected", expected)
     diffuses = is_worth_diffusing(given, known, agreement, expected)
     labels = hold_out(given, known, one_trial=diffuses and not given.labels_are_classes)
     found = RunOutputs(Columns(own, smoothed, references, expected), known, agreement, labels)
@@ -183,7 +184,8 @@ def learn_from_labels(given: RunInputs, found: RunOutputs) -> RunOutputs:
         return found
     source = beyond = columns.last
     if isinstance(labels.score, LogLoss):
-        calibrated, known = Calibrated.of(known, source, labels.score, given.problem.units)
+        calibrated = Calibrated.of(known.held_out, source, labels.score, given.problem.units)
+        known = known.compute("calibrated", calibrated)
         columns, beyond = replace(columns, calibrated=calibrated), "calibrated"
     learned, taught, known, lesson = teach(known, labels, given.measured, given.problem.main.name, source, beyond)
     columns = replace(columns, learned=learned, taught=taught)

@@ -55,7 +55,7 @@ def _without_references(given: RunInputs, found: RunOutputs, labels: Labels) -> 
     known = FittedViews(_own_alone(found.known.fitted), _own_alone(found.known.held_out))
     if isinstance(score, LogLoss):
         beyond = "calibrated"
-        _, known = Calibrated.of(known, "expected", score, problem.units)
+        known = known.compute("calibrated", Calibrated.of(known.held_out, "expected", score, problem.units))
     _, taught, known, *_ = teach(known, labels, given.measured, problem.main.name, "expected", beyond)
     return _held_out(given, taught, known.trials["taught"], labels)
 
