@@ -104,7 +104,7 @@ def choose_scaling(setup: Setup, scalings: Sequence[Flags], aligned: Aligned) ->
         tables = NeighbourTables.search(setup, flags, generator(setup.seed, Stream.RECALL))
         searched.append(tables)
         built += Bridges.build(setup, setup.algorithm.settings()[:1], tables)
-    if len(built) == 1 or not problem.bridged:
+    if len(built) == 1:
         return TunedBridges(built[0], searched[0], aligned, fidelities(problem, built[0], folds))
     # Without graphs of references, their sides are the same under every scaling.
     of_references = built if any(table is not None for table in searched[0].references) else built[:1]
