@@ -66,7 +66,8 @@ class FittedViews:
         rows have only this.
     trials : mapping of str to (r, l, c) arrays
         What would be known of each labelled row without its label and those of its fold, in r trials; by the name of
-        the column. That of the variance has the shape (r, l).
+        the column. What has seen no label is the same in all trials, and is there once, with r = 1. That of the
+        variance has the shape (r, l).
     """
 
     fitted: View
