@@ -14,11 +14,11 @@ from scipy.stats import spearmanr
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
+from manifuse.evidence.found import Representative
 from manifuse.evidence.gain import Gain
 from manifuse.evidence.one_factor import loadings_of
 from manifuse.evidence.reason import Reason
 from manifuse.evidence.relevance import RelevanceTable
-from manifuse.evidence.representative import Representative
 from manifuse.evidence.verdict import Verdict
 from manifuse.grid import WIDTH, Grid, as_html, as_text, figures, told_apart
 from manifuse.report.refinement_page import page_of

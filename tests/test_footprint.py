@@ -203,7 +203,7 @@ def test_a_lesson_takes_about_what_is_predicted(rows, observed, monkeypatch):
     case, rng = draw(0, rows=rows), np.random.default_rng(0)
     columns = {name: rng.standard_normal((rows, 1)) for name in ("own", "smoothed")}
     view = View(case.main.table, {**columns, "references": rng.standard_normal((rows, 2, 1))}, np.zeros((rows, 2)))
-    covariance = Covariance.of(view, np.arange(300), "main", references=True)
+    covariance = Covariance.of(view, np.arange(300), "main")
     contrasts = None if observed == rows else np.eye(observed, rows) - np.eye(observed, rows, rows - observed)
     targets, variances = rng.standard_normal((observed, 1)), np.full(10, 0.5)
     # Variances are found by a few observations.

@@ -7,8 +7,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import manifuse as mf
-from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.expected import Expected
+from manifuse.columns.spoken import CoveredClasses
 from manifuse.tables.classes import Classes
 from manifuse.tables.level import Level
 from manifuse.tables.problem import Problem

@@ -20,7 +20,7 @@ def rows(rng):
 
 @pytest.fixture
 def covariance(rows):
-    return Covariance.of(rows, np.arange(80), "main", references=True)
+    return Covariance.of(rows, np.arange(80), "main")
 
 
 def test_the_parts_are_own_scores_features_and_references(rows, covariance):
@@ -75,7 +75,7 @@ def test_a_linear_function_of_the_features_is_learned_beyond_the_rows_that_taugh
     view = View(features, {"own": np.zeros((200, 1))}, np.zeros((200, 0)))
     taught = np.flatnonzero(~far)[:60]
     truth = features @ slopes
-    covariance = Covariance.of(view, np.arange(200), "main", references=False)
+    covariance = Covariance.of(view, np.arange(200), "main")
     curved = replace(covariance, parts=tuple(part for part in covariance.parts if part.widths))
     errors = []
     for each in (covariance, curved):

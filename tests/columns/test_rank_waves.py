@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from manifuse.columns.rank_waves import AMPLITUDES, RankWaves
+from manifuse.columns.covariance import AMPLITUDES, RankWaves
 from manifuse.records import read, write
 
 

@@ -9,9 +9,9 @@ from tests.problems import draw
 
 import manifuse as mf
 from manifuse.columns import run_order
-from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.expected import Expected
 from manifuse.columns.run_order import labels_like_smoothing, pairs_show_the_rest
+from manifuse.columns.spoken import CoveredClasses
 from manifuse.columns.view import View
 from manifuse.evidence.rankings import GradedRanking
 from manifuse.run.conclusion import _pairs_follow

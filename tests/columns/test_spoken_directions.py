@@ -7,7 +7,7 @@ import pytest
 from scipy.special import softmax
 
 import manifuse as mf
-from manifuse.columns.spoken_directions import SpokenDirections
+from manifuse.columns.spoken import SpokenDirections
 
 NAMES = ("a", "b", "c", "d")
 

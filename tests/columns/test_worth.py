@@ -36,7 +36,7 @@ def test_rows_are_as_alike_without_a_copy_of_a_reference():
         View(rng.standard_normal((60, 0)), {**own, "references": np.repeat(said, count, axis=1)}, np.ones((60, count)))
         for count in (3, 2)
     )
-    covariance = Covariance.of(rows, np.arange(60), "ours", references=True)
+    covariance = Covariance.of(rows, np.arange(60), "ours")
     whole, less = (
         each.matrices(each.points(some)) for each, some in ((covariance, rows), (covariance.of_some(2 / 3), few))
     )

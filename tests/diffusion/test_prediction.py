@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import manifuse as mf
-from manifuse.diffusion.prediction import take_steps
+from manifuse.diffusion.joint import take_steps
 from manifuse.kernels.sphere import unit
 
 

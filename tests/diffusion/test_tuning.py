@@ -6,9 +6,8 @@ from tests.problems import Counting, draw, remade
 
 import manifuse as mf
 from manifuse.diffusion.bridges import Bridges, NeighbourTables
-from manifuse.diffusion.pair_evidence import MANY_PAIRS, alignments_and_chance, chance_level, fidelities
 from manifuse.diffusion.setup import Setup
-from manifuse.diffusion.tuning import choose_bridges
+from manifuse.diffusion.tuning import MANY_PAIRS, alignments_and_chance, chance_level, choose_bridges, fidelities
 from manifuse.kernels.sphere import unit
 from manifuse.tables import problem as problem_module
 from manifuse.tables.problem import Problem

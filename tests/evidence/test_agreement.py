@@ -8,12 +8,12 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.agreement import PRESUMED, PRESUMED_WITH_LABELS, ask
-from manifuse.evidence.left_out import left_out
 from manifuse.evidence.one_factor import (
     MOST_LOADING,
     correlation,
     correlation_and_influence,
     correlations,
+    left_out,
     loadings_of,
     loadings_towards_usual,
     shrunk,
@@ -307,7 +307,8 @@ def test_errors_at_held_out_pairs_are_those_of_the_pairs_which_are_learned_from_
     pulls, copies = np.array([0.5, 0.4, 0.6]), np.arange(3)
 
     def gains(rows):
-        return left_out(own[rows], known[rows], known[rows], pulls, copies)
+        found = left_out(own[rows], known[rows], known[rows], pulls, copies)
+        return np.array([(gain.value, gain.standard_error) for gain in found]).T
 
     found, errors = gains(np.arange(300))
     samples = np.array([gains(rows)[0] for rows in rng.integers(300, size=(500, 300))])

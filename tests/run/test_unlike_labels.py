@@ -6,7 +6,7 @@ from scipy.special import expit, softmax
 from tests.problems import smooth_truth
 
 import manifuse as mf
-from manifuse.columns.held_labels import apart_of, missed_share
+from manifuse.columns.like_rest import apart_of, missed_share
 from manifuse.columns.view import View
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.evidence.rankings import PairedRanking

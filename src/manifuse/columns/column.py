@@ -66,7 +66,8 @@ class FittedViews:
         rows have only this.
     trials : mapping of str to (r, l, c) arrays
         What would be known of each labelled row without its label and those of its fold, in r trials; by the name of
-        the column. That of the variance has the shape (r, l).
+        the column. What has seen no label is the same in all trials, and is there once, with r = 1. That of the
+        variance has the shape (r, l).
     """
 
     fitted: View
@@ -87,6 +88,10 @@ class FittedViews:
             held_out=self.held_out.with_column(name, fitted if held_out is None else held_out),
             trials=self.trials if trials is None else {**self.trials, name: trials},
         )
+
+    def compute(self, name: str, column: Column) -> Self:
+        """Return the same with a column that follows from those before it."""
+        return replace(self, fitted=column.add_to(self.fitted, name), held_out=column.add_to(self.held_out, name))
 
     def mix(
         self,

@@ -91,8 +91,7 @@ class Diffused(Column):
         width = int(np.prod(shape[1:]))
         assert edges is not None, "fitted rows are diffused together"
         new, old = self._standardised(current), self._standardised(each.start)
-        affinity = edges.affinity(new, old, degrees, self.bridges.setting.score_scale)
-        averages = edges.carry(affinity, fitted.averaged)
+        averages = edges.average(fitted.averaged, new, old, degrees, self.bridges.setting.score_scale)
         carried, row_sums = averages[:, :width].reshape(shape), averages[:, width : width + shape[-1]]
         for number, column in self.columns.items():
             if column >= 0:

@@ -63,11 +63,14 @@ class Edges:
         weights = feature_weights(squares, own[:, None], joining.scales[indices])
         return cls(indices, weights, np.sqrt(squares[:, 0]))
 
-    def affinity(self, new: FloatArray, fitted: FloatArray, degrees: FloatArray, scale: float) -> FloatArray:
-        """Normalised affinity (eq. 14) of later rows to their fitted neighbours, shape (q, N).
+    def average(
+        self, values: FloatArray, new: FloatArray, fitted: FloatArray, degrees: FloatArray, scale: float
+    ) -> FloatArray:
+        """Average values of the fitted neighbours by the normalised affinity (eq. 14) of later rows to these (q, c).
 
         Parameters
         ----------
+        values : (n, c) array
         new, fitted : (q,) and (n,), or (q, c) and (n, c) array
             Predictions, standardised by the fitted ones.
         degrees : (n,) array
@@ -78,12 +81,9 @@ class Edges:
         weights = self.weights * prediction_weights(new, np.arange(len(new))[:, None], fitted, self.indices, scale)
         own = weights.sum(axis=1, keepdims=True)
         roots = np.sqrt(own * degrees[self.indices])
-        return np.asarray(np.divide(weights, roots, out=np.zeros_like(weights), where=roots > 0))
-
-    def carry(self, affinity: FloatArray, values: FloatArray) -> FloatArray:
-        """Average ``values`` (n, c) of the fitted neighbours by ``affinity``, shape (q, c)."""
+        affinity = np.divide(weights, roots, out=np.zeros_like(weights), where=roots > 0)
         rows, count = self.indices.shape
-        starts = np.arange(0, rows * count + 1, count) if count else np.zeros(rows + 1, dtype=np.intp)
+        starts = count * np.arange(rows + 1)
         matrix = sparse.csr_array((affinity.ravel(), self.indices.ravel(), starts), shape=(rows, len(values)))
         return np.asarray(matrix @ values)
 

@@ -9,9 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from manifuse.columns.column import Column, FittedViews
-from manifuse.columns.covered import CoveredClasses
-from manifuse.columns.spoken_directions import SpokenDirections
+from manifuse.columns.column import Column
+from manifuse.columns.spoken import CoveredClasses, SpokenDirections
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables.level import Level
@@ -39,15 +38,6 @@ class Expected(Column):
     level: Level
     covered: CoveredClasses | None = None
     spoken: SpokenDirections | None = None
-
-    @classmethod
-    def of(
-        cls, known: FittedViews, pulls: FloatArray, covered: CoveredClasses | None, spoken: SpokenDirections | None
-    ) -> tuple[Self, FittedViews]:
-        """Add the column "expected"."""
-        column = cls.measured(known.held_out, pulls, covered, spoken)
-        held_out = column.at(known.held_out)
-        return column, known.add("expected", column.at(known.fitted), held_out).add("imputed expected", held_out)
 
     @classmethod
     def measured(

@@ -1,6 +1,6 @@
 """Imputed: the references' scores at every row, learned at the pairs if a reference does not know the row."""
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -72,17 +72,23 @@ class Imputed(Column):
 
         That is "imputed", "doubt" and "known itself"; see `View`.
         """
-        imputed, doubt = np.zeros((len(rows), len(self.numbers), rows["own"].shape[1])), np.ones_like(rows.known)
         asked = [each for each in self.lessons if not each.knows_most or not rows.known[:, each.column].all()]
-        predicted = predict_each([each.lesson for each in asked], rows, _nothing(rows))
-        for each, (values, variances) in zip(asked, predicted, strict=True):
-            imputed[:, each.column], doubt[:, each.column] = values, each.lesson.doubt(variances)
-        known, scores = rows.known > 0, imputed.copy()
-        scores[known] = rows["looked up"][known]
+        scores, imputed, doubt = self._said(rows, asked)
         # Lessons read what most rows have: of a reference that knows few, imputed scores, even where it knows the row.
         imputed[:, self.usual] = scores[:, self.usual]
         rows = rows.with_column(name, scores).with_column("imputed", imputed)
-        return rows.with_column("doubt", np.where(known, 0.0, doubt)).with_column("known itself", self._pairs(rows))
+        return rows.with_column("doubt", doubt).with_column("known itself", self._pairs(rows))
+
+    def _said(self, rows: View, asked: Sequence[ReferenceLesson]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Scores of rows, known or predicted; what lessons predict, both (q, m, c); and the doubt of scores (q, m)."""
+        imputed, doubt = np.zeros_like(rows["looked up"]), np.ones_like(rows.known)
+        predicted = predict_each([each.lesson for each in asked], rows, _nothing(rows))
+        for each, (values, variances) in zip(asked, predicted, strict=True):
+            # The targets of a lesson have variance 1.
+            imputed[:, each.column] = values
+            doubt[:, each.column] = np.clip(variances + each.lesson.noise, 0.0, 1.0)
+        known = rows.known > 0
+        return np.where(known[..., None], rows["looked up"], imputed), imputed, np.where(known, 0.0, doubt)
 
     def look_up(self, keys: NDArray[np.str_], rows: View) -> View:
         """Add what the references know of rows with these ids."""
@@ -142,7 +148,7 @@ class Imputed(Column):
         alone[:, common] = taught.known[:, common]
         taught = self.add_to(replace(taught, known=alone), "references")
         unseen = taught["references"].copy()
-        covariance = Covariance.of(rows, measured, name, references=False)
+        covariance = Covariance.of(rows, measured, name)
         for column in common:
             learned = learn(covariance, taught, unseen[:, column], _nothing(unseen))
             unseen[:, column] = _without_each(learned)
@@ -176,31 +182,29 @@ def impute(
         but for references that know all rows. Doubt is as of `Imputed.add_to`.
     """
     rows, count = known.fitted, len(references)
-    covariance = Covariance.of(rows, measured, name, references=False)
+    covariance = Covariance.of(rows, measured, name)
     values, levels = np.zeros((len(rows), count, rows["own"].shape[1])), []
-    never, doubt, lessons, alone = values.copy(), np.zeros((len(rows), count)), [], []
+    lessons, alone = [], []
     for column, reference in enumerate(references.values()):
         paired_rows, paired = reference.main_rows, reference.paired.reshape(len(reference.main_rows), -1)
         levels.append(Level.of(paired))
-        values[paired_rows, column] = never[paired_rows, column] = levels[-1].apply(paired)
+        values[paired_rows, column] = levels[-1].apply(paired)
         if not reference.is_coupled:
             # In an order that does not depend on where rows stand, as what is drawn of them later is.
             pairs = paired_rows[np.argsort(places[paired_rows])][drawn(len(paired_rows), MOST_PAIRS)]
             learned = learn(covariance, rows.take(pairs), values[pairs, column], _nothing(pairs))
             lessons.append(ReferenceLesson(learned.lesson, column, reference.known_share))
             alone.append((pairs, _without_each(learned)))
-    predicted = predict_each([each.lesson for each in lessons], rows, _nothing(rows))
-    for each, (pairs, without), (said, variances) in zip(lessons, alone, predicted, strict=True):
-        unpaired = rows.known[:, each.column] == 0
-        values[unpaired, each.column] = said[unpaired]
-        doubt[unpaired, each.column] = each.lesson.doubt(variances)[unpaired]
-        never[:, each.column] = said
-        never[pairs, each.column] = without
     lookups = {number: each.lookup for number, each in references.items() if each.lookup is not None}
     names = tuple(each.name for each in references.values())
-    imputed, held_out = Imputed(tuple(references), names, tuple(lessons), lookups, tuple(levels)), never.copy()
-    held_out[:, imputed.usual] = values[:, imputed.usual]
-    known = known.add("references", values, held_out).add("imputed", held_out).add("unseen", never)
+    imputed = Imputed(tuple(references), names, tuple(lessons), lookups, tuple(levels))
+    scores, never, doubt = imputed._said(rows.with_column("looked up", values), lessons)
+    never[:, imputed.common] = scores[:, imputed.common]
+    for each, (pairs, without) in zip(lessons, alone, strict=True):
+        never[pairs, each.column] = without
+    held_out = never.copy()
+    held_out[:, imputed.usual] = scores[:, imputed.usual]
+    known = known.add("references", scores, held_out).add("imputed", held_out).add("unseen", never)
     return imputed, known.add("known itself", imputed._pairs(rows), np.zeros(len(rows))).add("doubt", doubt)
 
 

@@ -132,7 +132,7 @@ def teach(
     lesson : RefittableLesson
     """
     score = labels.score
-    covariance = Covariance.of(known.held_out, measured, name, references=True)
+    covariance = Covariance.of(known.held_out, measured, name)
     rows = known.held_out.take(score.rows)
     targets = score.observations()
     lesson = learn(covariance, rows, targets, rows[source], score.contrasts())
@@ -145,7 +145,7 @@ def teach(
     held_out = column.fade(known.held_out, column.level.apply(raw))
     fitted, doubts = column.with_variance(known.fitted)
     # What was known before has seen no label, so it is the same in all trials.
-    known = replace(known, trials={each: np.array([rows[each]] * len(trials)) for each in ("own", source, beyond)})
+    known = replace(known, trials={beyond: rows[beyond][None]})
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
     level_of = partial(LogRatios.of, score.classes) if isinstance(score, LogLoss) else Level.of
     taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
@@ -178,24 +178,14 @@ def _with_references(
     """Let the column hear what references say of rows that they know themselves.
 
     Their scores correct what the lesson says (``raw``, with variances ``doubts``). Labels at such rows say how much of
-    its ``share`` is kept there.
+    its ``share`` is kept there. A lesson of classes reads imputed probabilities there, if labels are certainly better
+    predicted so.
     """
-    if not isinstance(labels.score, LogLoss):
+    score, there, said = labels.score, rows.take(labels.score.rows), []
+    if not isinstance(score, LogLoss):
         column = replace(column, heard=Heard.of(rows, raw, doubts))
-    there = rows.take(labels.score.rows)
-    if share > 0 and labels.score.contrasts() is None and there["known itself"].any():
-        column = _measured_at_pairs(column, lesson, labels, there, share)
-    return column
-
-
-def _measured_at_pairs(
-    column: Learned, lesson: RefittableLesson, labels: Labels, there: View, share: float
-) -> Learned:
-    """Measure how much of its usual share a lesson keeps at rows that a reference knows.
-
-    One of classes reads imputed probabilities there, if labels are certainly better predicted so.
-    """
-    score, said = labels.score, []
+    if share == 0 or score.contrasts() is not None or not there["known itself"].any():
+        return column
     for reads_imputed in (False, True) if isinstance(score, LogLoss) else (False,):
         reader = replace(column, reads_imputed=reads_imputed)
         seen, _ = _without_folds(reader, lesson.seen_as(*reader.read(there)), labels, there)
@@ -208,14 +198,12 @@ def _measured_at_pairs(
 def _is_certainly_better(score: LogLoss, there: View, said: list[tuple[Learned, FloatArray]], share: float) -> bool:
     """Whether the second of two lessons certainly predicts labels of rows better that a reference knows."""
     pairs = np.flatnonzero(there["known itself"])
+    before, after = (
+        score.log_ratios(mixed(there[column.beyond][pairs], seen[:, pairs], share * column.at_pairs))
+        for column, seen in said
+    )
     known = score.only(pairs)
-    if known is None:
-        return False
-    found = []
-    for column, seen in said:
-        values = mixed(there[column.beyond][pairs], seen[:, pairs], share * column.at_pairs)
-        found.append(score.log_ratios(values))
-    return known.gain(found[0], found[1]).is_certain
+    return known is not None and known.gain(before, after).is_certain
 
 
 def _without_folds(

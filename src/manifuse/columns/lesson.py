@@ -63,10 +63,6 @@ class Lesson:
         """Values of the functions at rows (q, t), and the variance of a value without the noise (q,)."""
         return predict_each([self], rows, expected)[0]
 
-    def doubt(self, variances: FloatArray) -> FloatArray:
-        """How little is known of targets, of variance 1, at rows whose values have these variances (q,), in [0, 1]."""
-        return np.asarray(np.clip(variances + self.noise, 0.0, 1.0))
-
     def covariances(
         self, matrices: Iterable[FloatArray], own: Iterable[FloatArray], expected: FloatArray
     ) -> tuple[FloatArray, FloatArray]:

@@ -59,8 +59,7 @@ class Smoothed(Column):
         """Smooth rows that came later with their nearest fitted rows; see `Column.at`."""
         assert rows.edges is not None, "fitted rows are smoothed with each other"
         own = rows["own"]
-        affinity = rows.edges.affinity(own, self.start, self.degrees, SCALE)
-        carried = rows.edges.carry(affinity, self.averaged)
+        carried = rows.edges.average(self.averaged, own, self.start, self.degrees, SCALE)
         return self.level.apply(smooth_later(own, STEP, carried[:, :-1], carried[:, -1:]))
 
 

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from manifuse.columns.column import Column, FittedViews
+from manifuse.columns.column import Column
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss, temperature_of
 from manifuse.kernels.arrays import BoolArray, FloatArray
@@ -36,11 +36,10 @@ class Calibrated(Column):
     units: Level
 
     @classmethod
-    def of(cls, known: FittedViews, source: str, score: LogLoss, units: Level) -> tuple[Self, FittedViews]:
-        """Add the column "calibrated"."""
-        before = units.undo(known.held_out[source][score.rows])
-        column = cls(source, score.classes, units.scaled(temperature_of(before, score), score.excess))
-        return column, known.add("calibrated", column.at(known.fitted), column.at(known.held_out))
+    def of(cls, held_out: View, source: str, score: LogLoss, units: Level) -> Self:
+        """Calibrate a column, as it is known of rows that are held out, by the labels."""
+        before = units.undo(held_out[source][score.rows])
+        return cls(source, score.classes, units.scaled(temperature_of(before, score), score.excess))
 
     def at(self, rows: View) -> FloatArray:
         """Calibrate rows; see `Column.at`."""

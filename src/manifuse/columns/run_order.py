@@ -7,34 +7,22 @@ import numpy as np
 from manifuse.columns.all_columns import Columns, RunInputs, RunOutputs
 from manifuse.columns.column import FittedViews
 from manifuse.columns.confirmed_shares import factor_by_labels
-from manifuse.columns.covered import CoveredClasses
 from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
-from manifuse.columns.held_labels import (
-    MANY_KNOWN,
-    Labels,
-    apart_of,
-    are_of_all_times,
-    distances_of,
-    is_like_rest,
-    missed_share,
-    most_taught,
-    reach_far_rows,
-)
+from manifuse.columns.held_labels import Labels, distances_of, most_taught
 from manifuse.columns.imputed import impute
 from manifuse.columns.learned import teach
 from manifuse.columns.lesson import RefittableLesson
-from manifuse.columns.like_rest import pairs_are_like_rest
+from manifuse.columns.like_rest import missed_share, pairs_are_like_rest, representative_of
 from manifuse.columns.own import Smoothed, sureness
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.scored import comparable
-from manifuse.columns.spoken_directions import SpokenDirections
+from manifuse.columns.spoken import CoveredClasses, SpokenDirections
 from manifuse.columns.view import View, features_of
 from manifuse.evidence.agreement import Agreement, ask
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.holding_out import TRIALS, Held, held_together
 from manifuse.evidence.one_factor import correlation
-from manifuse.evidence.representative import Representative
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.randomness import Stream, generator
@@ -66,7 +54,8 @@ def refine_columns(given: RunInputs) -> RunOutputs:
     agreement = ask_references(given, known)
     covered = CoveredClasses.of(given.problem, given.taking_part)
     spoken = SpokenDirections.of(known.fitted["own"], given.taking_part)
-    expected, known = Expected.of(known, agreement.pulls, covered, spoken)
+    expected = Expected.measured(known.held_out, agreement.pulls, covered, spoken)
+    known = known.compute("expected", expected)
     diffuses = is_worth_diffusing(given, known, agreement, expected)
     labels = hold_out(given, known, one_trial=diffuses and not given.labels_are_classes)
     found = RunOutputs(Columns(own, smoothed, references, expected), known, agreement, labels)
@@ -174,14 +163,7 @@ def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels
     score = given.score.few(most_taught(given.score), rng)
     blocks, held = blocks_of(given, score, rows)
     folds, unseen = score.hold_out(blocks, held, rng, 1 if one_trial else TRIALS)
-    representative = Representative(
-        like_rest=is_like_rest(rows, score.rows),
-        of_all_times=held is not Held.BY_RUN or are_of_all_times(len(rows), score.rows),
-        of_known=missed_share(rows, score.rows) < MANY_KNOWN,
-        of_far=score.measure != "rmse" or reach_far_rows(rows["own"], score.rows),
-        apart=apart_of(rows["own"], score),
-    )
-    return Labels(score, folds, unseen, representative)
+    return Labels(score, folds, unseen, representative_of(rows, score, held))
 
 
 def blocks_of(given: RunInputs, score: Score, rows: View) -> tuple[IndexArray, Held]:
@@ -202,7 +184,8 @@ def learn_from_labels(given: RunInputs, found: RunOutputs) -> RunOutputs:
         return found
     source = beyond = columns.last
     if isinstance(labels.score, LogLoss):
-        calibrated, known = Calibrated.of(known, source, labels.score, given.problem.units)
+        calibrated = Calibrated.of(known.held_out, source, labels.score, given.problem.units)
+        known = known.compute("calibrated", calibrated)
         columns, beyond = replace(columns, calibrated=calibrated), "calibrated"
     learned, taught, known, lesson = teach(known, labels, given.measured, given.problem.main.name, source, beyond)
     columns = replace(columns, learned=learned, taught=taught)
@@ -220,10 +203,11 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
     values = diffusion.values(path, begun)
     held_out, trials = values, None
     if labels is not None and given.labels_are_classes:
-        held_out = values.copy()
+        held_out, rows = values.copy(), labels.score.rows
         # What is learned at a labelled row must not know the references' own scores there.
-        alone = diffusion.trials(labels.folds, labels.score.rows, lambda fold: begun)
-        held_out[labels.score.rows] = alone[0]
+        trials = diffusion.trials(labels.folds, rows, lambda fold: begun)
+        held_out[rows] = trials[0]
+        known = replace(known, trials={before: begun[rows][None]})
     elif labels is not None and found.lesson is not None:
         trials = diffuse_without_labels(diffusion, columns, known, labels, found.lesson)
     known = known.add("diffused", values, held_out, trials)
@@ -239,16 +223,13 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
 
 def is_denied(given: RunInputs, known: FittedViews, labels: Labels, before: str) -> bool:
     """Whether held-out labels clearly deny the diffusion: the column that it began with is better."""
-    score, names = labels.score, (before, "refined")
-    if given.labels_are_classes:
-        columns = [known.held_out[name][None, score.rows] for name in names]
-    elif "refined" in known.trials:
-        columns = [known.trials[name] for name in names]
-    else:
-        # What would be diffused without the labels of a fold is not computed for ordered pairs.
+    # What would be diffused without the labels of a fold is not computed for ordered pairs.
+    if "refined" not in known.trials:
         return False
-    begun, refined = (comparable(given.problem.units, each, score, labels.folds) for each in columns)
-    return score.gain(begun, refined, labels.folds).is_clear_loss
+    begun, refined = (
+        comparable(given.problem.units, known.trials[name], labels.score, labels.folds) for name in (before, "refined")
+    )
+    return labels.score.gain(begun, refined, labels.folds).is_clear_loss
 
 
 def diffuse_without_labels(

@@ -29,16 +29,11 @@ def worths_by_labels(
 ) -> tuple[Mapping[int, Gain], Gain | None]:
     """What is lost without each reference, by its number, and without all of them."""
     numbers = tuple(given.taking_part)
-    if not numbers or found.labels is None or found.columns.learned is None or found.columns.taught is None:
+    if not numbers or found.labels is None or found.columns.taught is None:
         return {}, None
     count = len(found.labels.score.observations())
     labels = found.labels if count <= DECIDING else found.labels.only(drawn(count, DECIDING))
     everything = tuple(range(len(numbers)))
-    whole = held_out.scored.in_units(_taught_by(found, labels, everything))
-
-    def loss(kept: Sequence[int]) -> Gain:
-        return labels.score.gain(held_out.scored.in_units(_taught_by(found, labels, kept)), whole, labels.folds)
-
     trials = found.known.trials["taught"] if labels is found.labels else _taught_by(found, labels, everything)
     # Both are calibrated without the labels of a fold, because each has a calibration of its own.
     taught = _held_out(given, found.columns.taught, trials, labels)
@@ -48,8 +43,10 @@ def worths_by_labels(
         return {}, alone
     if len(numbers) == 1:
         return {numbers[0]: alone}, alone
-    each = {number: loss(everything[:column] + everything[column + 1 :]) for column, number in enumerate(numbers)}
-    return each, alone
+    kept = (everything, *(everything[:column] + everything[column + 1 :] for column in everything))
+    whole, *others = (held_out.scored.in_units(_taught_by(found, labels, each)) for each in kept)
+    losses = (labels.score.gain(without, whole, labels.folds) for without in others)
+    return dict(zip(numbers, losses, strict=True)), alone
 
 
 def _without_references(given: RunInputs, found: RunOutputs, labels: Labels) -> FloatArray:
@@ -58,7 +55,7 @@ def _without_references(given: RunInputs, found: RunOutputs, labels: Labels) -> 
     known = FittedViews(_own_alone(found.known.fitted), _own_alone(found.known.held_out))
     if isinstance(score, LogLoss):
         beyond = "calibrated"
-        _, known = Calibrated.of(known, "expected", score, problem.units)
+        known = known.compute("calibrated", Calibrated.of(known.held_out, "expected", score, problem.units))
     _, taught, known, *_ = teach(known, labels, given.measured, problem.main.name, "expected", beyond)
     return _held_out(given, taught, known.trials["taught"], labels)
 

@@ -19,7 +19,6 @@ from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.chebyshev import smooth
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise_prediction
-from manifuse.records import Saveable
 from manifuse.tables.problem import Reference
 
 #: Numbers of a block of right-hand sides while held-out pairs are predicted; more columns are done one after another.
@@ -74,7 +73,7 @@ class NeighbourTables:
 
 
 @dataclass(frozen=True, eq=False)
-class Bridges(Saveable):
+class Bridges:
     """All references' bridges. Only the weights of the main table's graph change while the diffusion runs.
 
     Attributes

@@ -1,7 +1,8 @@
 """Footprint: the memory that a run will need, known before it starts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from manifuse.backends.backend import Backend
 from manifuse.backends.host import Host
@@ -75,19 +76,17 @@ def demand_memory(setup: Setup, *, lessons: Sequence[LessonSize] = (), whole: Pr
         If less memory is free than is needed.
     """
     needed = predicted_bytes(setup, lessons=lessons, whole=whole)
-    free = setup.backend.free_memory()
-    is_enough = free is None or needed <= free
-    _demand("This run", needed, free, "" if is_enough else _remedy(setup, lessons, whole, free))
+    _demand("This run", needed, setup.backend.free_memory(), partial(_remedy, setup, lessons, whole))
 
 
-def _remedy(setup: Setup, lessons: Sequence[LessonSize], whole: Problem | None, free: int | None) -> str:
+def _remedy(setup: Setup, lessons: Sequence[LessonSize], whole: Problem | None, free: int) -> str:
     """What to take less of, so that a run fits into ``free`` memory: the first that is enough by itself."""
     usual = replace(setup, algorithm=replace(setup.algorithm, folds=min(setup.algorithm.folds, Algorithm1.folds)))
     without = {
         "labels or pairs": predicted_bytes(setup, whole=whole),
         "folds": predicted_bytes(usual, lessons=lessons, whole=whole),
     }
-    large = next((what for what, least in without.items() if free and least <= free), "neighbours or fewer rows")
+    large = next((what for what, least in without.items() if least <= free), "neighbours or fewer rows")
     return f"take fewer {large}, or "
 
 
@@ -103,7 +102,7 @@ def bytes_to_replay(bridges: Bridges, start: FloatArray, rounds: int) -> int:
 def demand_memory_to_replay(bridges: Bridges, start: FloatArray, rounds: int) -> None:
     """Refuse to repeat rounds that would not fit into memory; see `demand_memory`."""
     needed = bytes_to_replay(bridges, start, rounds)
-    _demand("Refining rows that came later", needed, available_memory(), "")
+    _demand("Refining rows that came later", needed, available_memory(), lambda free: "")
 
 
 def _of_lessons(setup: Setup, lessons: Sequence[LessonSize]) -> float:
@@ -172,9 +171,9 @@ def _of_bridges(setup: Setup) -> tuple[float, float]:
     return sides, used
 
 
-def _demand(what: str, needed: int, free: int | None, remedy: str) -> None:
+def _demand(what: str, needed: int, free: int | None, remedy: Callable[[int], str]) -> None:
     if free is not None and needed > free:
         raise InputError(
             f"{what} needs about {needed / 2**30:.3g} GiB of memory, but {free / 2**30:.3g} GiB are free; "
-            f"{remedy}use a machine with more memory."
+            f"{remedy(free)}use a machine with more memory."
         )

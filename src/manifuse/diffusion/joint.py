@@ -1,17 +1,17 @@
-"""Algorithm 1: bridges, f-diffusion and graph in turn. The one loop of the paper."""
+"""Algorithm 1: bridges, f-diffusion (section 2.2.1) and graph in turn. The one loop of the paper."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
+from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.bridges import Bridges
-from manifuse.diffusion.prediction import PredictionRun, Run, take_steps
 from manifuse.diffusion.transport import Arrival
 from manifuse.kernels.arrays import FloatArray
-from manifuse.kernels.spectral import reference_weights
+from manifuse.kernels.spectral import diffusion_step, reference_weights
 from manifuse.kernels.sphere import inner, on_sphere
 from manifuse.tables.problem import Problem
 
@@ -76,6 +76,54 @@ class Round(NamedTuple):
 
     start: FloatArray
     arrival: Arrival
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionRun:
+    """What the f-diffusion of one round came to.
+
+    Attributes
+    ----------
+    path : (steps + 1, m + 1) array
+        Coefficients from the start to the last step.
+    scores : (steps + 1,) array
+        The score of each step on the labels; NaN where they do not choose.
+    gram : (m + 1, m + 1) array
+        ``Z' Z``, the alignments of the columns with each other (eq. 3).
+    cell : (float, float)
+        The step size (delta) and the weight scale (sigma²).
+    """
+
+    path: FloatArray
+    scores: FloatArray
+    gram: FloatArray
+    cell: tuple[float, float]
+
+
+#: Runs the f-diffusion of one round; the parameters are those of `take_steps`.
+Run = Callable[[Algorithm1, FloatArray, FloatArray, FloatArray], PredictionRun]
+
+
+def take_steps(algorithm: Algorithm1, columns: FloatArray, origin: FloatArray, active: FloatArray) -> PredictionRun:
+    """Take the steps of a round, with the first step size and weight scale of the algorithm.
+
+    Parameters
+    ----------
+    algorithm : Algorithm1
+    columns : (n, m + 1) or (n c, m + 1) array
+        ``Z``: the current prediction, then the references, all on the sphere.
+    origin : (n,) or (n c,) array
+        ``f(0)``, with which the first round began, on the sphere. It decides the sign (eq. 10).
+    active : (m,) array
+        1 for references that take part, 0 for the others.
+    """
+    gram, towards = columns.T @ columns, columns.T @ origin
+    (step_size, *_), (weight_scale, *_) = algorithm.grid
+    cell = np.array([step_size]), np.array([weight_scale])
+    path: list[FloatArray] = [np.eye(1, columns.shape[1])]
+    for _ in range(algorithm.steps):
+        path.append(diffusion_step(path[-1], gram, towards, active, *cell))
+    return PredictionRun(np.concatenate(path), np.full(len(path), np.nan), gram, (step_size, weight_scale))
 
 
 def diffuse(problem: Problem, bridges: Bridges, active: FloatArray, chosen: Run | None = None) -> Path:

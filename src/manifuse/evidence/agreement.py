@@ -12,8 +12,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from manifuse.evidence.gain import Gain
-from manifuse.evidence.left_out import left_out
-from manifuse.evidence.one_factor import correlations, loadings_of, loadings_towards_usual, shrunk
+from manifuse.evidence.one_factor import correlations, left_out, loadings_of, loadings_towards_usual, shrunk
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 
@@ -136,16 +135,15 @@ def ask(
         each[kept[1:]] = sureness * _pulls_of(within, shared, agree=with_each_other, presumed=presumed)
         # Copies share what one of them counts.
         pulls = (each / np.bincount(copies))[copies[1:]]
-    gains, errors = left_out(own, known, held_out, pulls, copies[1:])
+    *worths, gain = left_out(own, known, held_out, pulls, copies[1:])
     answer = _answer(
         len(voices) - 1,
         len(kept) - 1,
         same_target,
         with_own=with_own,
         with_each_other=with_each_other,
-        is_better=bool(gains[-1] > errors[-1]),
+        is_better=gain is not None and gain.value > gain.standard_error,
     )
-    *worths, gain = _gains_of(gains, errors, np.isfinite(known).all(axis=2).sum(axis=0))
     followed = answer in YES
     differing = ~np.isin(copies[1:], kept) & followed
     return Agreement(
@@ -157,14 +155,6 @@ def ask(
         gain=gain,
         worths=tuple(worths),
     )
-
-
-def _gains_of(gains: FloatArray, errors: FloatArray, pairs: IndexArray) -> list[Gain | None]:
-    """What is lost without each of the references (m,), which have so many ``pairs``, and the gain by all; or None."""
-    return [
-        Gain(float(gain), float(error), int(rows), "correlation") if np.isfinite(gain + error) else None
-        for gain, error, rows in zip(gains, errors, [*pairs, pairs.max(initial=0)], strict=True)
-    ]
 
 
 def _pulls_of(correlated: FloatArray, pairs: float, *, agree: bool, presumed: float) -> FloatArray:

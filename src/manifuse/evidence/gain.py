@@ -6,9 +6,8 @@ from typing import Literal, NamedTuple
 
 from scipy.special import ndtr
 
-#: What users read of a score on labels, and what a gain can be of: also the correlation at held-out pairs.
-Measure = Literal["accuracy", "rmse", "log_loss", "class_accuracy"]
-Gained = Literal["accuracy", "rmse", "log_loss", "class_accuracy", "correlation"]
+#: What users read of a score on labels, or of the correlation at held-out pairs.
+Measure = Literal["accuracy", "rmse", "log_loss", "class_accuracy", "correlation"]
 
 #: Of these, less is better.
 LOSSES: tuple[Measure, ...] = ("rmse", "log_loss")
@@ -52,7 +51,7 @@ class Unit(NamedTuple):
 SIZES = 1e-3, 1e5
 
 #: What people read of a gain.
-UNITS: dict[Gained, Unit] = {
+UNITS: dict[Measure, Unit] = {
     "accuracy": Unit(100.0, 1, " points", "in points of ranking accuracy", "ranking accuracy"),
     "rmse": Unit(1.0, None, "", "in units of the labels", "root mean squared error"),
     "log_loss": Unit(1.0, 3, " in log loss", "in log loss", "log loss"),
@@ -88,7 +87,7 @@ class Gain:
     value: float
     standard_error: float
     rows: int
-    measure: Gained
+    measure: Measure
     others: int | None = None
 
     @property

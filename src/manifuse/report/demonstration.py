@@ -1,7 +1,7 @@
 """The demo: rankers of handwritten digits, each refined by the others, and a classifier, as tables."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +19,8 @@ ALONE, SMOOTHED, TAUGHT = "alone", "self-smoothed", "labels, no references"
 UNLABELLED, REFINED = "refined, no labels", "refined"
 SHOWN = (ALONE, SMOOTHED, TAUGHT, UNLABELLED, REFINED)
 
-#: The columns of the classifier.
-SHOWN_OF_CLASSES = (ALONE, TAUGHT, UNLABELLED, REFINED)
+#: The classifier, and its columns.
+CLASSIFIER, SHOWN_OF_CLASSES = "left halves", (ALONE, TAUGHT, UNLABELLED, REFINED)
 
 #: Main rows with a label, of rankers and of the classifier.
 LABELS, CLASS_LABELS = 200, 100
@@ -32,32 +32,26 @@ class Demonstration:
 
     Attributes
     ----------
-    accuracies : mapping of column to mapping of view to float
-        Mean accuracy over the splits, on test rows, in [0, 1].
-    classifier : mapping of column to float
-        The same of the classifier: the share of test rows whose class is right.
+    accuracies : mapping of view to mapping of column to float
+        Mean accuracy over the splits, on test rows, in [0, 1]; of the classifier the share of test rows whose class is
+        right.
     refinements : mapping of view to Refinement
         By labels and references, of the last split.
     """
 
     accuracies: Mapping[str, Mapping[str, float]]
-    classifier: Mapping[str, float]
     refinements: Mapping[str, Refinement]
 
     @property
     def best_single(self) -> float:
-        """Accuracy of the best predictor alone."""
-        return max(self.accuracies[ALONE].values())
+        """Accuracy of the best ranker alone."""
+        return max(self.accuracies[view][ALONE] for view in self.refinements)
 
     @property
     def most_helped(self) -> Refinement:
         """The refinement of the predictor to which references add most, beyond its own features and labels."""
-        before, after = self.accuracies[TAUGHT], self.accuracies[REFINED]
-        return self.refinements[max(self.refinements, key=lambda view: after[view] - before[view])]
-
-    def mean(self, column: str) -> float:
-        """Mean accuracy over the views."""
-        return float(np.mean(list(self.accuracies[column].values())))
+        added = {view: self.accuracies[view][REFINED] - self.accuracies[view][TAUGHT] for view in self.refinements}
+        return self.refinements[max(added, key=added.__getitem__)]
 
 
 def demonstrate(
@@ -73,22 +67,22 @@ def demonstrate(
         The number of random splits, and the seed of the first.
     tick : callable
     """
-    found: dict[str, dict[str, list[float]]] = {column: defaultdict(list) for column in SHOWN}
-    of_classes: dict[str, list[float]] = defaultdict(list)
+    found: dict[str, list[dict[str, float]]] = defaultdict(list)
     refinements = {}
     for split in range(seed, seed + splits):
         for view in views:
             example = load_digits(view, labels=LABELS, seed=split)
             scores, refinements[view] = scores_of(example, split)
-            for column, each in scores.items():
-                found[column][view].append(example.accuracy(each))
+            found[view].append({column: example.accuracy(each) for column, each in scores.items()})
             tick()
-        for column, accuracy in accuracies_of_classifier(split).items():
-            of_classes[column].append(accuracy)
+        found[CLASSIFIER].append(accuracies_of_classifier(split))
         tick()
-    means = {column: {view: float(np.mean(each)) for view, each in of.items()} for column, of in found.items()}
-    classifier = {column: float(np.mean(each)) for column, each in of_classes.items()}
-    return Demonstration(means, classifier, refinements)
+    return Demonstration({view: _means(each) for view, each in found.items()}, refinements)
+
+
+def _means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of every column."""
+    return {column: float(np.mean([accuracies[column] for accuracies in each])) for column in each[0]}
 
 
 def scores_of(example: Example[RankLabels], seed: int) -> tuple[dict[str, FloatArray], Refinement]:
@@ -120,18 +114,18 @@ def accuracies_of_classifier(seed: int) -> dict[str, float]:
 
 def classifier_grid(found: Demonstration) -> Grid:
     """Accuracy of the classifier on test rows."""
-    texts = (strong_if(column == REFINED, f"{found.classifier[column]:.1%}") for column in SHOWN_OF_CLASSES)
-    return Grid(("main classifier", *SHOWN_OF_CLASSES), (("left halves", *texts),))
+    return Grid(("main classifier", *SHOWN_OF_CLASSES), (_line(CLASSIFIER, found.accuracies[CLASSIFIER]),))
 
 
 def accuracy_grid(found: Demonstration) -> Grid:
     """Accuracy on test rows, main predictors by columns."""
-
-    def texts(values: Iterable[float]) -> list[str]:
-        return [strong_if(column == REFINED, f"{value:.1%}") for column, value in zip(SHOWN, values, strict=True)]
-
+    rankers = {view: found.accuracies[view] for view in found.refinements}
     return Grid(
         head=("main predictor", *SHOWN),
-        body=tuple((view, *texts(found.accuracies[column][view] for column in SHOWN)) for view in found.refinements),
-        foot=(("mean", *texts(map(found.mean, SHOWN))),),
+        body=tuple(_line(view, each) for view, each in rankers.items()),
+        foot=(_line("mean", _means(list(rankers.values()))),),
     )
+
+
+def _line(name: str, accuracies: Mapping[str, float]) -> tuple[str, ...]:
+    return name, *(strong_if(column == REFINED, f"{value:.1%}") for column, value in accuracies.items())

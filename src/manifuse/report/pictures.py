@@ -1,6 +1,7 @@
 """Pictures of one refinement: which there are, and each by its name."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from manifuse.errors import InputError, demand, look_up
@@ -79,31 +80,29 @@ def pictures_of(result: Refinement, shift: Shift | ClassShift) -> dict[str, Call
     drawn: dict[str, Callable[[], Any]] = {}
     by_class = result.evidence.by_class
     if by_class is not None:
-        drawn["confusion_before"] = lambda: draw_confusion(by_class, 0)
-        drawn["confusion_after"] = lambda: draw_confusion(by_class, 1)
+        drawn["confusion_before"] = partial(draw_confusion, by_class, 0)
+        drawn["confusion_after"] = partial(draw_confusion, by_class, 1)
         of_classes = "probability of the predicted class", "share of rows that are right"
-        drawn["reliability"] = lambda: draw_reliability(by_class.reliability, *of_classes)
+        drawn["reliability"] = partial(draw_reliability, by_class.reliability, *of_classes)
     risks = result.evidence.measured
     if risks is not None and risks.reliability is not None:
-        bins = risks.reliability
-        drawn["reliability"] = lambda: draw_reliability(bins, "risk", "share of labels that are 1")
+        drawn["reliability"] = partial(draw_reliability, risks.reliability, "risk", "share of labels that are 1")
     measured = [index for index in order if result.relevance[index].worth is not None]
     if measured:
-        drawn["worth"] = lambda: draw_worth(result, measured)
+        drawn["worth"] = partial(draw_worth, result, measured)
     if order:
         names, alignments = shown_metric(result, order)
         entries = [result.relevance[index] for index in order]
-        drawn["relevance"] = lambda: draw_relevance(entries, accepted=result.accepted)
-        drawn["metric"] = lambda: draw_alignments(alignments, names, measure="alignment, without sign")
+        drawn["relevance"] = partial(draw_relevance, entries, accepted=result.accepted)
+        drawn["metric"] = partial(draw_alignments, alignments, names, measure="alignment, without sign")
     if isinstance(shift, Shift):
-        ranks = shift
         if result.accepted:
-            drawn["shift"] = lambda: draw_shift(ranks, ranks.sample(DOTS))
-        if ranks.uncertainty is not None:
-            drawn["uncertainty"] = lambda: draw_uncertainty(result, ranks.sample(INTERVALS, after=True))
+            drawn["shift"] = partial(draw_shift, shift, shift.sample(DOTS))
+        if shift.uncertainty is not None:
+            drawn["uncertainty"] = partial(draw_uncertainty, result, shift.sample(INTERVALS, after=True))
     # Without a reference that took part, support says nothing about the result.
     if result.accepted and result.weights.any():
-        drawn["support"] = lambda: draw_support(shift.support)
+        drawn["support"] = partial(draw_support, shift.support)
     if order and any(step.step > 0 for step in result.history):
-        drawn["course"] = lambda: draw_course(result, order)
+        drawn["course"] = partial(draw_course, result, order)
     return drawn

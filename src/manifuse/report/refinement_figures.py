@@ -26,13 +26,13 @@ def draw_worth(result: Refinement, order: Sequence[int]) -> Any:
     order : sequence of int
         Indices of references whose worth was measured.
     """
-    bars = [(label(result.relevance[index].name), result.relevance[index].worth, BLUE) for index in order]
-    bars += [] if result.worth is None else [("all together", result.worth, GREEN)]
-    unit = next(gain.unit for _, gain, _ in bars if gain is not None)
+    each = [(label(result.relevance[index].name), result.relevance[index].worth, BLUE) for index in order]
+    together = ("all together", result.worth, GREEN)
+    bars = [(name, gain, colour) for name, gain, colour in (*each, together) if gain is not None]
+    unit = bars[0][1].unit
     figure, axes = blank(PAGE_WIDTH, 0.4 * len(bars) + 1.1)
     heights = np.arange(len(bars))[::-1]
     for height, (_, gain, colour) in zip(heights, bars, strict=True):
-        assert gain is not None, "its worth was measured"
         axes.barh(height, unit.factor * gain.value, height=0.6, color=colour, alpha=0.55)
         error = {"xerr": unit.factor * gain.standard_error, "fmt": "o", "ms": 4, "capsize": 3, "color": colour}
         axes.errorbar(unit.factor * gain.value, height, **error)

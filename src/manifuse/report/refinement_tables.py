@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from manifuse.columns.diffused import ROUNDS_ALONE
+from manifuse.columns.view import features_of
 from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.evidence.gain import UNITS
 from manifuse.evidence.relevance import Standing
@@ -25,7 +26,8 @@ LISTED = 50
 
 def given_grid(result: Refinement, references: Sequence[Observations]) -> Grid:
     """The input: every table with its rows, those that the main table has, and its features, where they are known."""
-    widths = {(each is result.main, each.name): _width(each) for each in (result.main, *references)}
+    tables = (result.main, *references)
+    widths = {(each is result.main, each.name): f"{features_of(each).shape[1]:,}" for each in tables}
     pairs = {entry.name: f"{entry.pairs:,}" for entry in result.relevance}
     return Grid.of(
         {
@@ -182,10 +184,6 @@ def tried_grid(result: Refinement) -> Grid:
 
 def _known(value: float | None, form: str) -> str:
     return form.format(value) if value is not None and np.isfinite(value) else ABSENT
-
-
-def _width(table: Observations) -> str:
-    return f"{0 if table.table is None else table.table.shape[1]:,}"
 
 
 def _weight(weight: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from manifuse.diffusion.algorithm1 import Algorithm1
-from manifuse.diffusion.prediction import PredictionRun
+from manifuse.diffusion.joint import PredictionRun
 from manifuse.evidence.score import Score
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.spectral import diffusion_step
@@ -39,7 +39,7 @@ class LabelSearch:
     def __call__(
         self, algorithm: Algorithm1, columns: FloatArray, origin: FloatArray, active: FloatArray
     ) -> PredictionRun:
-        """Run one round; see `manifuse.diffusion.prediction.take_steps`."""
+        """Run one round; see `manifuse.diffusion.joint.take_steps`."""
         rows = columns[self._score.rows]
 
         def evaluate(coefficients: FloatArray) -> FloatArray:
@@ -66,7 +66,7 @@ def search_cells(
     Parameters
     ----------
     algorithm, columns, origin, active
-        As of `manifuse.diffusion.prediction.take_steps`.
+        As of `manifuse.diffusion.joint.take_steps`.
     evaluate : callable
         Computes the scores of candidates.
 
