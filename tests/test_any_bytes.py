@@ -14,7 +14,7 @@ import manifuse as mf
 from manifuse.cli.config import read_options
 from manifuse.cli.refine_options import RefineOptions
 from manifuse.run import later_rows
-from manifuse.tables.label_table import read_labels
+from manifuse.tables.problem_files import read_labels
 from manifuse.tables.score_tables import read_features, read_table
 from tests.problems import draw
 

@@ -11,8 +11,8 @@ from manifuse.files import check_place, unfinished, writing
 from manifuse.run.apply_part import RefinedPart, checked_parts, compare_with_fitted, refine_part
 from manifuse.run.engine import cluster
 from manifuse.run.refinement import Refinement
-from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.output import table_bytes
+from manifuse.tables.score_tables import WINDOW, LaterTable
 
 #: Rows of a part.
 ROWS = 4 * WINDOW

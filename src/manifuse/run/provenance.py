@@ -13,11 +13,11 @@ from manifuse.errors import InputError
 from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.labels import ClassLabels
-from manifuse.tables.later_table import LaterTable
 from manifuse.tables.observations import Observations
 from manifuse.tables.paths import files_in
 from manifuse.tables.problem_files import Tables
 from manifuse.tables.reading import reading
+from manifuse.tables.score_tables import LaterTable
 from manifuse.tables.user_tables import Labels
 
 #: Columns that a file with this ending does not have under other names.

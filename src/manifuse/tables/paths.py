@@ -6,29 +6,6 @@ from pathlib import Path
 
 from manifuse.errors import InputError
 from manifuse.files import check_name, check_writable, identity
-from manifuse.tables.reading import demand_regular
-
-
-def demand_file(path: Path) -> None:
-    """Refuse a path without a file, or with an empty one.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, it is a folder or empty, or its folder may not be read.
-    """
-    check_name(path)
-    try:
-        size = path.stat().st_size if path.is_file() else None
-    except OSError as error:
-        raise InputError(f"{path} cannot be found ({error.strerror}); check the name.") from None
-    if size is None:
-        demand_regular(path)
-        if path.is_dir():
-            raise InputError(f"{path} is a folder, but a file was expected; name the file.")
-        raise InputError(f"{path} is not there; check the name.")
-    if size == 0:
-        raise InputError(f"{path} is empty; save it again, or check the name.")
 
 
 def files_in(given: Path | str) -> list[str]:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.keys import KeyIndex
 from manifuse.kernels.sphere import centred_norm, is_constant, on_sphere, standardise_prediction
+from manifuse.records import Saveable
 from manifuse.tables.exchanged import exchanged, least_of, warn_of_exchanged
 from manifuse.tables.far_values import warn_of_far, warn_of_features
 from manifuse.tables.level import Level
-from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
 from manifuse.tables.pairing import demand_different, demand_pairs, pairs_of, why_idle
 from manifuse.tables.sampling import sample_rows
@@ -25,6 +27,32 @@ from manifuse.tables.turning import Turning
 
 #: From so many rows on a table is large; a sample of so many rows decides for it whether features are standardised.
 LARGE, SAMPLED = 10_000, 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup(Saveable):
+    """Scores of a reference by id.
+
+    Attributes
+    ----------
+    keys : (n_k,) array of str
+    scores : (n_k,) or (n_k, c) array
+        Standardised.
+    """
+
+    keys: NDArray[np.str_]
+    scores: FloatArray
+
+    def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
+        """Scores of rows by their ids (q,), and 1 where the reference has the row; one that it lacks has 0 in both."""
+        rows, known = self._index.locate(keys)
+        found = self.scores[rows]
+        found[~known] = 0.0
+        return found, known.astype(np.float64)
+
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return KeyIndex(self.keys)
 
 
 @dataclass(frozen=True, eq=False)

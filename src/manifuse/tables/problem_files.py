@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from manifuse.errors import InputError
-from manifuse.files import identity
+from manifuse.files import identity, shorten
+from manifuse.grid import told_apart
+from manifuse.kernels.keys import NOT_AVAILABLE, is_blank
 from manifuse.tables.class_columns import demand_classes
+from manifuse.tables.column_checks import demand_numbers
 from manifuse.tables.column_file import FileFeatures
-from manifuse.tables.column_names import ColumnNames, demand_there, demand_used
-from manifuse.tables.formats import open_columns
-from manifuse.tables.label_table import read_labels
-from manifuse.tables.labels import ClassLabels, RankLabels, warn_of_unused_label
+from manifuse.tables.column_names import AS_USUAL, PAIR, ColumnNames, demand_there, demand_used
+from manifuse.tables.formats import counting_in, open_columns
+from manifuse.tables.id_checks import demand_visible
+from manifuse.tables.labels import (
+    ClassLabels,
+    RankLabels,
+    demand_one_kind,
+    warn_of_ungrouped,
+    warn_of_unused_groups,
+    warn_of_unused_label,
+)
 from manifuse.tables.observations import Observations
 from manifuse.tables.pairs_file import rename_by_pairs
 from manifuse.tables.paths import files_in
+from manifuse.tables.row_names import rows_as
 from manifuse.tables.score_tables import read_table
 from manifuse.tables.table import Table
+from manifuse.tables.table_checks import valid_rows
+
+#: Columns that a file of labels may have.
+READ = ("id", "label", "group", *PAIR)
+
+#: What to do about labels that are text.
+OF_TEXT = ", write yes and no as 1 and 0, or name columns of class probabilities with `classes` if labels are classes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,16 +134,66 @@ class Tables:
     references: list[Table]
     labels: RankLabels | ClassLabels | None
 
-    @property
-    def scales(self) -> list[str | None]:
-        """The scale of the main table and of every reference, which is that of the main scores if both are classes."""
-        scale = self.files.scale
-        return [scale, *(scale if each.classes and self.main.classes else None for each in self.references)]
-
     def observed(self, most: int | None = None) -> tuple[Observations, list[Observations]]:
         """Check the tables. Features of more rows than ``most`` stay in files that allow it."""
         drop, made = self.files.drop_invalid, []
-        for table, scale in zip((self.main, *self.references), self.scales, strict=True):
+        for table in (self.main, *self.references):
+            # References have the scale of the main scores if both are classes.
+            scale = self.files.scale if table is self.main or (table.classes and self.main.classes) else None
             unread = isinstance(table.source, FileFeatures) and most is not None and len(table) > most and not drop
             made.append(table.observed(drop=drop, scale=scale, unread=unread))
         return made[0], made[1:]
+
+
+def read_labels(
+    path: Path, called: ColumnNames = AS_USUAL, *, drop: bool = False, classes: Collection[str] = ()
+) -> RankLabels | ClassLabels:
+    """Read labels: columns ``id``, ``label`` and, if there is one, ``group``; or ``better`` and ``worse``.
+
+    Labels are numbers, or names of ``classes`` if there are any. Rows whose label is blank are left out, because their
+    truth is not known, and so are those whose label is infinite, with a warning, if ``drop`` is true.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or has other columns or no label.
+    """
+    file = open_columns(path, called.of_labels(classes))
+    columns = file.take([name for name in READ if name in file.types])
+    demand_one_kind(path, columns)
+    if {"id", "label"} <= columns.keys():
+        labels = columns["label"]
+        if not classes:
+            demand_numbers(path, file.theirs["label"], labels, instead=OF_TEXT)
+        is_class = NOT_AVAILABLE in classes
+        are_known = [not is_blank(each) and (is_class or each != NOT_AVAILABLE) for each in labels.tolist()]
+        kept = np.flatnonzero(are_known)
+        if not len(kept):
+            raise InputError(f"{path} has no value in {file.theirs['label']!r}; give the truth of some rows.")
+        if drop and not classes:
+            kept = kept[valid_rows(labels[kept], None, name=path.name, drop=True)]
+        groups = columns["group"][kept] if "group" in columns else None
+        if groups is None:
+            texts = [
+                name for name, kind in file.types.items() if name not in (*READ, "score") and str(kind) == "String"
+            ]
+            warn_of_ungrouped(path, {name: column[kept] for name, column in file.take(texts).items()})
+        noun, first = counting_in(path)
+        with rows_as((noun, first + kept)):
+            if classes:
+                demand_visible(f"Column {file.theirs['label']!r} of {path}", labels[kept])
+                return ClassLabels(columns["id"][kept], labels[kept], groups)
+            return RankLabels(columns["id"][kept], labels[kept], groups)
+    if {*PAIR} <= columns.keys():
+        if "group" in columns:
+            warn_of_unused_groups(path)
+        with rows_as(counting_in(path)):
+            return RankLabels.from_pairs(columns["better"], columns["worse"])
+    if not {"id", *called.id} - {*called.label}:
+        raise InputError("`id` and `label` both name the column 'id'; name two columns.")
+    known = shorten(told_apart(file.theirs.values())) or "none"
+    expected = " and ".join(" or ".join(each) for each in (("id", *called.id), ("label", *called.label)))
+    raise InputError(
+        f"{path} has the columns {known}, but {expected}, or better and worse, were expected; rename them, "
+        "or name them with `id` and `label`."
+    )
