@@ -65,10 +65,7 @@ def hashes_of(keys: NDArray[np.str_]) -> NDArray[np.uint64]:
     width = keys.dtype.itemsize // 4
     characters = keys.view(np.uint32).reshape(len(keys), width)
     multipliers = np.random.default_rng(SEED).integers(2**64, size=width, dtype=np.uint64)
-    hashes = np.zeros(len(keys), dtype=np.uint64)
-    for column, multiplier in zip(characters.T, multipliers | np.uint64(1), strict=True):
-        hashes += column * multiplier
-    return hashes
+    return np.asarray(np.einsum("kw,w->k", characters, multipliers | np.uint64(1)))
 
 
 def is_blank(value: Any) -> bool:

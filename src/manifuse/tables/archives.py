@@ -15,9 +15,6 @@ from manifuse.tables.reading import demand_file, demand_memory, reading
 #: An archive whose arrays take more bytes than this must not be packed into less than so small a part of its size.
 LARGE, PACKED = 1 << 30, 200
 
-#: How a file of one NumPy array begins.
-MAGIC = b"\x93NUMPY"
-
 
 def read_archive(path: Path) -> dict[str, NDArray[Any]]:
     """Read every array of an ``.npz`` file.
@@ -77,7 +74,7 @@ def size_of_array(file: Any, held: int, what: str) -> float:
     ValueError
         If its entries have no bytes, or it has fewer than it promises.
     """
-    if file.read(len(MAGIC)) != MAGIC:
+    if file.read(len(np.lib.format.MAGIC_PREFIX)) != np.lib.format.MAGIC_PREFIX:
         return held
     version = tuple(file.read(2))
     heads = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
