@@ -133,12 +133,12 @@ def _feature_names_of(
     file: ColumnFile, pattern: str | None, fitted: Sequence[str] | None, classes: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Names of the columns of a file that are features; those with probabilities of ``classes`` never are."""
-    path, scores = file.path, tuple(classes) or ("score",)
+    path = file.path
     if fitted is not None and not fitted:
         return ()
     TableColumns(file.theirs["id"], classes=tuple(classes)).demand_usable(path)
     # A score beside the classes is what a user had before, and no feature.
-    names = [name for name in file.types if name not in ("id", "score", *scores)]
+    names = [name for name in file.types if name not in ("id", "score", *classes)]
     # A table of ids and scores alone has nothing to choose from.
     if pattern is not None and names:
         names = choose_columns(path, names, pattern)
