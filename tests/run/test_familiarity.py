@@ -15,7 +15,7 @@ from manifuse.diffusion.setup import search_order
 from manifuse.run.changed_rows import changed_rows, warn_of_units
 from manifuse.run.fallback import alone_of
 from manifuse.run.familiarity import Familiarity
-from manifuse.tables.exchanged import exchanged
+from manifuse.tables.turning import exchanged
 
 
 def table(features, **others):
