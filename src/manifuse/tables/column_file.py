@@ -1,13 +1,11 @@
 """Files of named columns. Those of Parquet and Arrow are read when they are needed, all rows or a window of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +75,7 @@ class ColumnFile:
         shown = self.rows if rows is None else min(rows, self.rows)
         return self.window(0, shown).take_matrix(names)
 
-    def window(self, first: int, count: int) -> ColumnFile:
+    def window(self, first: int, count: int) -> Self:
         """Return ``count`` rows from ``first`` on as a file."""
         return replace(self, first=self.first + first, rows=count)
 
