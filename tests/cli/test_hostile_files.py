@@ -190,7 +190,7 @@ def test_long_text_is_refused_before_all_of_it_is_read(name, tmp_path):
 @pytest.mark.parametrize("ending", ["npz", "npy"])
 def test_arrays_are_counted_with_eight_bytes_a_number(ending, dtype, taken, tmp_path, monkeypatch):
     path, rows = tmp_path / f"a.{ending}", 1000
-    read = {"npz": archives.read_archive, "npy": archives.read_array}[ending]
+    read = {"npz": archives.read_archive, "npy": archives.read_features}[ending]
     {"npz": np.savez, "npy": np.save}[ending](path, np.ones(rows, dtype))
     monkeypatch.setattr(reading, "available_memory", lambda: taken * rows)
     read(path)

@@ -49,14 +49,17 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
             return dict(arrays)
 
 
-def read_array(path: Path) -> NDArray[Any]:
-    """Read the array of an ``.npy`` file.
+def read_features(path: Path) -> NDArray[Any]:
+    """Read the array of features in an ``.npy`` file.
 
     Raises
     ------
     InputError
-        If the file is damaged, is not an array, contains Python objects, or does not fit into memory.
+        If the file has another ending, is damaged, is not an array, contains Python objects, or does not fit into
+        memory.
     """
+    if path.suffix.lower() != ".npy":
+        raise InputError(f"{path} ends in {path.suffix!r}, but a file of features must end in .npy; save it as .npy.")
     demand_file(path)
     with reading(path, "a NumPy array"), path.open("rb") as file:
         demand_memory(path, size_of_array(file, path.stat().st_size, str(path)))

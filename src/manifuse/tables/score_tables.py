@@ -12,7 +12,7 @@ from manifuse.errors import InputError, warn
 from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.tables.annotated_data import read_annotated
-from manifuse.tables.archives import read_archive, read_array
+from manifuse.tables.archives import read_archive, read_features
 from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.classes import Classes
 from manifuse.tables.column_checks import OF_CLASSES, choose_columns, demand_columns, demand_numbers
@@ -179,13 +179,6 @@ def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, st
     noun, line = counting_in(file.path)
     called = TableColumns(file.theirs["id"], file.theirs.get("score", "score"), tuple(classes), (*file.dropped, *left))
     return Table(file.path.stem, ids, scores, source, names or None, classes, (noun, line + file.first), called)
-
-
-def read_features(path: Path) -> NDArray[Any]:
-    """Read a feature matrix from a ``.npy`` file."""
-    if path.suffix.lower() != ".npy":
-        raise InputError(f"{path} ends in {path.suffix!r}, but a file of features must end in .npy; save it as .npy.")
-    return read_array(path)
 
 
 @dataclass(frozen=True)
