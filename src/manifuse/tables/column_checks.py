@@ -17,8 +17,6 @@ from manifuse.kernels.keys import NOT_AVAILABLE
 from manifuse.tables.class_columns import expression_of
 from manifuse.tables.id_checks import LONGEST, exact_below
 
-Columns = dict[str, NDArray[Any]]
-
 #: What to do with scores that name a class.
 OF_CLASSES = ", or, if it names classes, give a column of 0 and 1 for each, and name these with `classes`"
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
-from manifuse.tables.column_checks import Columns, demand_numbers, first_text, plain_column
+from manifuse.tables.column_checks import demand_numbers, first_text, plain_column
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.id_checks import CHARACTER, LONGEST, demand_narrow, demand_visible
 from manifuse.tables.reading import demand_file, demand_memory, reading
@@ -79,7 +79,7 @@ class ColumnFile:
         """Return ``count`` rows from ``first`` on as a file."""
         return replace(self, first=self.first + first, rows=count)
 
-    def take(self, names: Sequence[str]) -> Columns:
+    def take(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
         """Take columns, each as an array; ids stay text.
 
         Raises
