@@ -91,8 +91,6 @@ class Table:
 
     def without_invalid(self) -> Self:
         """Leave out the rows of a table of columns whose numbers are not all finite."""
-        if not len(self):
-            return self
         features = self.features
         kept = finite_rows(np.asarray(self.scores, dtype=np.float64), features)
         # Features in a file are not read again.
