@@ -16,7 +16,7 @@ from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.errors import InputError, look_up
 from manifuse.files import identity
 from manifuse.run.method import JointDiffusion, with_parameters
-from manifuse.tables.reading import demand_memory, demand_regular
+from manifuse.tables.paths import demand_memory, demand_regular
 
 Options = TypeVar("Options", bound=RefineOptions)
 

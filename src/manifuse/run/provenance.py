@@ -14,9 +14,8 @@ from manifuse.run.fitted_model import FittedModel
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.observations import Observations
-from manifuse.tables.paths import files_in
+from manifuse.tables.paths import files_in, reading
 from manifuse.tables.problem_files import Tables
-from manifuse.tables.reading import reading
 from manifuse.tables.score_tables import LaterTable
 from manifuse.tables.user_tables import Labels
 

@@ -19,7 +19,7 @@ from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.containers import columns_of, to_floats
 from manifuse.tables.default_features import CHOOSE_IN_FILE, TableHead, default_features
 from manifuse.tables.id_checks import demand_visible
-from manifuse.tables.reading import demand_file, demand_memory, reading
+from manifuse.tables.paths import demand_file, demand_memory, reading
 from manifuse.tables.table import Table
 from manifuse.tables.table_columns import TableColumns
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
-from manifuse.tables.reading import demand_file, demand_memory, reading
+from manifuse.tables.paths import demand_file, demand_memory, reading
 
 #: An archive whose arrays take more bytes than this must not be packed into less than so small a part of its size.
 LARGE, PACKED = 1 << 30, 200

@@ -15,7 +15,7 @@ from manifuse.files import shorten
 from manifuse.tables.column_checks import demand_numbers, first_text, plain_column
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.id_checks import CHARACTER, LONGEST, demand_narrow, demand_visible
-from manifuse.tables.reading import demand_file, demand_memory, reading
+from manifuse.tables.paths import demand_file, demand_memory, reading
 
 #: Numbers that are read at once on their way into an array, or one column if that is longer; reading them takes memory
 #: for five times as many.

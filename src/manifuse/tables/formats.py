@@ -17,7 +17,7 @@ from manifuse.tables.column_checks import with_decimal_points
 from manifuse.tables.column_file import ENTRY, ColumnFile, file_of, open_by_column, open_folder
 from manifuse.tables.column_names import AS_USUAL, ColumnNames, warn_of_unused
 from manifuse.tables.id_checks import demand_exact
-from manifuse.tables.reading import demand_file, demand_memory, reading
+from manifuse.tables.paths import demand_file, demand_memory, reading
 
 #: Endings with the names of the formats in polars, and the formats of which it can read single columns.
 FORMATS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}
