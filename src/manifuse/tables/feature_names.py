@@ -12,8 +12,6 @@ from manifuse.tables.containers import columns_of, to_text
 #: The most names in a sentence, and of features that have something in common.
 MOST, NAMED = 10, 5
 
-Names = tuple[str, ...]
-
 #: Names of columns that are seldom features: truths, parts of a cross-validation, row numbers, further ids, and what
 #: refined tables have.
 NO_FEATURES = re.compile(
@@ -57,7 +55,7 @@ def names_of(features: Any, given: Sequence[str] | None, width: int, *, name: st
     return names
 
 
-def places_of(wanted: Names, names: Names, *, fitted: str, came: str) -> list[int]:
+def places_of(wanted: Sequence[str], names: Sequence[str], *, fitted: str, came: str) -> list[int]:
     """Places among ``names`` of the features that the table ``fitted`` has, for rows of the table ``came``.
 
     Raises
