@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import manifuse as mf
 from manifuse.cli.config import read_options
 from manifuse.run import later_rows
-from manifuse.tables.label_table import read_labels
-from manifuse.tables.score_tables import read_features, read_table
+from manifuse.tables.archives import read_features
+from manifuse.tables.problem_files import read_labels
+from manifuse.tables.score_tables import read_table
 from tests.problems import draw
 
 ANY = settings(

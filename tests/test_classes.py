@@ -29,8 +29,8 @@ from manifuse.run.preparation import prepare
 from manifuse.run.truth import names_as_given
 from manifuse.tables.arranging import demand_same_classes
 from manifuse.tables.classes import Classes
-from manifuse.tables.label_table import read_labels
 from manifuse.tables.problem import Problem
+from manifuse.tables.problem_files import read_labels
 from tests.problems import with_evidence
 
 NAMES = ("ash", "beech", "oak", "yew")

@@ -12,7 +12,7 @@ import manifuse as mf
 from manifuse.errors import ManifuseWarning
 from manifuse.tables.classes import Classes
 from manifuse.tables.feature_names import warn_of_names
-from manifuse.tables.label_table import read_labels
+from manifuse.tables.problem_files import read_labels
 from manifuse.tables.user_tables import FrameColumns
 from tests.test_classes import draw
 

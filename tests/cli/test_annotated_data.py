@@ -15,7 +15,7 @@ from tests.problems import draw
 import manifuse as mf
 from manifuse.cli import app
 from manifuse.errors import MissingExtraError
-from manifuse.tables import reading
+from manifuse.tables import paths
 from manifuse.tables.score_tables import read_table
 
 
@@ -117,7 +117,7 @@ def test_what_is_larger_than_memory_is_refused_before_it_is_read(case, form, tmp
             del file["obsm/X_pca"]
             # No chunk is ever written, so the file has only a few kB.
             file.create_dataset("obsm/X_pca", shape=(rows, 10**9), chunks=(1, 10**6), dtype="f8", compression="gzip")
-    monkeypatch.setattr(reading, "available_memory", lambda: 16_000_000_000)
+    monkeypatch.setattr(paths, "available_memory", lambda: 16_000_000_000)
     monkeypatch.setattr(anndata, "read_h5ad", lambda *_, **__: pytest.fail("it was read"))
     with pytest.raises(mf.InputError, match=r"takes about 1280\.0 GB, but 16\.0 GB of memory are free"):
         read_table(str(tmp_path / "main.h5ad"))

@@ -10,7 +10,7 @@ import pytest
 
 import manifuse as mf
 from manifuse import InputError
-from manifuse.tables import column_file, default_features, formats, reading
+from manifuse.tables import column_file, default_features, formats, paths
 from manifuse.tables.column_file import ColumnFile
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.formats import open_columns
@@ -135,10 +135,10 @@ def test_a_table_is_refused_by_the_memory_of_its_columns(ending, tmp_path, monke
     free = 4 * rows * (columns + 2 * column_file.COPIES)
     assert free < formats.GROWTH * path.stat().st_size
     monkeypatch.setattr(column_file, "PART", 2 * rows)
-    monkeypatch.setattr(reading, "available_memory", lambda: free)
+    monkeypatch.setattr(paths, "available_memory", lambda: free)
     monkeypatch.setattr(column_file, "ENTRY", 8)
     assert read_table(str(path)).features.shape == (rows, columns)
-    monkeypatch.setattr(reading, "available_memory", lambda: free - 1)
+    monkeypatch.setattr(paths, "available_memory", lambda: free - 1)
     with pytest.raises(InputError, match="use a part of the file"):
         read_table(str(path)).features  # noqa: B018
     assert read_table(str(path), features="x1").features.shape == (rows, 11)

@@ -20,7 +20,7 @@ import pytest
 from tests.printed import sentence_of, sentence_on_page
 
 from manifuse.errors import InputError
-from manifuse.tables import archives, reading
+from manifuse.tables import archives, paths
 from manifuse.tables.formats import open_columns
 
 #: Addresses that a process may have. An ordinary run takes half of them, mostly without using them.
@@ -190,11 +190,11 @@ def test_long_text_is_refused_before_all_of_it_is_read(name, tmp_path):
 @pytest.mark.parametrize("ending", ["npz", "npy"])
 def test_arrays_are_counted_with_eight_bytes_a_number(ending, dtype, taken, tmp_path, monkeypatch):
     path, rows = tmp_path / f"a.{ending}", 1000
-    read = {"npz": archives.read_archive, "npy": archives.read_array}[ending]
+    read = {"npz": archives.read_archive, "npy": archives.read_features}[ending]
     {"npz": np.savez, "npy": np.save}[ending](path, np.ones(rows, dtype))
-    monkeypatch.setattr(reading, "available_memory", lambda: taken * rows)
+    monkeypatch.setattr(paths, "available_memory", lambda: taken * rows)
     read(path)
-    monkeypatch.setattr(reading, "available_memory", lambda: taken * rows - 1)
+    monkeypatch.setattr(paths, "available_memory", lambda: taken * rows - 1)
     with pytest.raises(InputError, match="use a part of the file"):
         read(path)
 
@@ -208,8 +208,8 @@ def test_text_is_counted_by_its_cells(tmp_path, monkeypatch):
         path.write_text("\n".join([names, *[line] * rows]))
         # Reading takes the file twice, and every number in its column and in the array.
         needed = 2 * path.stat().st_size + rows * (16 * (width + 1) + 200)
-        monkeypatch.setattr(reading, "available_memory", lambda needed=needed: needed)
+        monkeypatch.setattr(paths, "available_memory", lambda needed=needed: needed)
         assert len(whole(path)) == width + 1
-        monkeypatch.setattr(reading, "available_memory", lambda needed=needed: needed - 1)
+        monkeypatch.setattr(paths, "available_memory", lambda needed=needed: needed - 1)
         with pytest.raises(InputError, match="use a part of the file"):
             whole(path)

@@ -12,7 +12,7 @@ from tests.problems import draw, write_table
 
 import manifuse as mf
 from manifuse.cli import app
-from manifuse.tables.spelling import more_if_spelled
+from manifuse.tables.pairing import more_if_spelled
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import manifuse as mf
-from manifuse.tables.reading import reading
+from manifuse.tables.paths import reading
 from manifuse.tables.score_tables import read_table
 
 

@@ -24,7 +24,7 @@ from manifuse.cli.stopping import Interrupt
 from manifuse.run import file_runs as refine_module
 from manifuse.run.persistence import FORMAT
 from manifuse.tables import output as output_module
-from manifuse.tables import reading
+from manifuse.tables import paths
 
 #: For each case: the exit status, and what the message contains.
 TROUBLE = {
@@ -141,7 +141,7 @@ def test_other_failures_are_not_hidden(folder, monkeypatch):
 def test_a_table_larger_than_memory_is_refused_before_it_is_read(folder, monkeypatch, capsys):
     with (folder / "huge.csv").open("wb") as file:
         file.truncate(10_000_000_000)
-    monkeypatch.setattr(reading, "available_memory", lambda: 16_000_000_000)
+    monkeypatch.setattr(paths, "available_memory", lambda: 16_000_000_000)
     monkeypatch.setattr(pl, "read_csv", lambda *_, **__: pytest.fail("it was read"))
     expect("a table of 10 GB on a machine with 16 GB free", refine(monkeypatch, capsys, main="huge.csv"))
 
@@ -151,13 +151,13 @@ def test_parquet_is_as_large_as_what_is_packed_in_it(folder, monkeypatch, capsys
     rows.with_columns(pl.lit(1.0).alias(f"x{k}") for k in range(500)).write_parquet("packed.parquet")
     free = 20_000_000
     assert 4 * os.path.getsize("packed.parquet") < free < 8 * 9000 * 500
-    monkeypatch.setattr(reading, "available_memory", lambda: free)
+    monkeypatch.setattr(paths, "available_memory", lambda: free)
     expect("a Parquet table that packs more than memory holds", refine(monkeypatch, capsys, main="packed.parquet"))
 
 
 def test_an_archive_is_as_large_as_what_is_packed_in_it(folder, monkeypatch, capsys):
     np.savez_compressed(folder / "packed.npz", ids=np.arange(9), scores=np.zeros(1_250_000))
-    monkeypatch.setattr(reading, "available_memory", lambda: 1_000_000)
+    monkeypatch.setattr(paths, "available_memory", lambda: 1_000_000)
     assert os.path.getsize("packed.npz") < 1_000_000
     answer = refine(monkeypatch, capsys, main="packed.npz")
     expect("an archive that packs more than memory holds", answer)

@@ -15,7 +15,7 @@ from manifuse.diffusion.setup import search_order
 from manifuse.run.changed_rows import changed_rows, warn_of_units
 from manifuse.run.familiarity import Familiarity
 from manifuse.run.later_rows import alone_of
-from manifuse.tables.exchanged import exchanged
+from manifuse.tables.turning import exchanged
 
 
 def table(features, **others):

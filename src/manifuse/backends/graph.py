@@ -109,11 +109,10 @@ class SparseAffinity(Affinity):
     """
 
     def __init__(self, matrix: SparseMatrix, order: IndexArray | None = None) -> None:
-        rows = np.arange(matrix.shape[0])
         self.shape = (matrix.shape[0], matrix.shape[0])
         self._matrix = matrix
-        self._order = rows if order is None else order
-        self._inverse = rows if order is None else np.argsort(order)
+        self._order = np.arange(matrix.shape[0]) if order is None else order
+        self._inverse = np.argsort(self._order)
 
     def enter(self, values: FloatArray) -> FloatArray:
         """Copy to a block; see `Affinity.enter`."""

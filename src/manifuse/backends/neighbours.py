@@ -1,9 +1,7 @@
 """Neighbours: which rows of a feature table are near each other, and the units in which distances are taken."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -78,7 +76,7 @@ class Scaling:
     standardised: bool
 
     @classmethod
-    def of(cls, features: FloatArray, *, standardised: bool, name: str) -> Scaling:
+    def of(cls, features: FloatArray, *, standardised: bool, name: str) -> Self:
         """Measure the columns of ``features`` (n, d).
 
         Raises
@@ -132,7 +130,7 @@ class Neighbours:
     recall: float
     standardised: bool
 
-    def undo(self, order: Order) -> Neighbours:
+    def undo(self, order: Order) -> Self:
         """Return them by the rows of the table as it was before it was brought into an order to be searched."""
         places = np.argsort(order.rows)
         return replace(self, indices=order.rows[self.indices[places]], distances=self.distances[places])

@@ -16,7 +16,7 @@ from manifuse.diffusion.schemes import BridgeScheme
 from manifuse.errors import InputError, look_up
 from manifuse.files import identity
 from manifuse.run.method import JointDiffusion, with_parameters
-from manifuse.tables.reading import demand_memory, demand_regular
+from manifuse.tables.paths import demand_memory, demand_regular
 
 #: What a message calls values of the types of options.
 WORDS = {str: "a text", list: "a list of texts", int: "a whole number", bool: "true or false", dict: "a table"}

@@ -13,8 +13,7 @@ from manifuse.columns.lesson import Lesson, RefittableLesson, learn, predict_eac
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.tables.level import Level
-from manifuse.tables.lookup import Lookup
-from manifuse.tables.problem import Reference
+from manifuse.tables.problem import Lookup, Reference
 
 #: At most so many pairs teach how a reference is imputed; the others are predicted as all rows are. A reference that
 #: knows all main rows is imputed only at rows that come later, from fewer.

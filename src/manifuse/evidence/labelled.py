@@ -21,7 +21,7 @@ from manifuse.tables.drawing_order import order_of
 from manifuse.tables.far_values import MISSING, warn_of_far, warn_of_miswritten
 from manifuse.tables.labels import ClassLabels, RankLabels
 from manifuse.tables.observations import Observations
-from manifuse.tables.spelling import more_if_spelled
+from manifuse.tables.pairing import more_if_spelled
 
 #: Classes that a message names.
 NAMED = 3

@@ -32,9 +32,7 @@ def drawn(count: int, most: int) -> IndexArray:
 
     They are drawn at random, so that things which come in a regular order are drawn evenly.
     """
-    if count <= most:
-        return np.arange(count)
-    return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
+    return np.sort(np.random.default_rng(0).choice(count, min(count, most), replace=False))
 
 
 def drawn_by_place(places: IndexArray, rows: IndexArray, most: int, rng: np.random.Generator) -> IndexArray:

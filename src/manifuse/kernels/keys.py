@@ -24,23 +24,18 @@ class KeyIndex:
     """
 
     def __init__(self, keys: NDArray[np.str_]) -> None:
-        self._keys = keys
         hashes = hashes_of(keys)
-        self._order: IndexArray = np.argsort(hashes, kind="stable")
-        self._ranked = hashes[self._order]
         # Two different keys hardly ever have the same hash.
-        self._is_ambiguous = bool(np.any(self._ranked[1:] == self._ranked[:-1]))
-        if self._is_ambiguous:
-            self._order = np.argsort(keys)
+        self._keys, self._by_hash = keys, bool(np.diff(np.sort(hashes)).all())
+        ranks = hashes if self._by_hash else keys
+        self._order: IndexArray = np.argsort(ranks, kind="stable")
+        self._ranked = ranks[self._order]
 
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
         """Position of every key (q,), 0 among no keys, and whether it is there at all; each (q,)."""
         if not len(self._keys):
             return np.zeros(len(keys), dtype=np.intp), np.zeros(len(keys), dtype=bool)
-        if self._is_ambiguous:
-            places = np.searchsorted(self._keys, keys, sorter=self._order)
-        else:
-            places = np.searchsorted(self._ranked, hashes_of(keys))
+        places = np.searchsorted(self._ranked, hashes_of(keys) if self._by_hash else keys)
         rows = self._order[np.minimum(places, len(self._keys) - 1)]
         return rows, np.asarray(self._keys[rows] == keys)
 
@@ -52,8 +47,7 @@ def locate(keys: NDArray[np.str_], among: NDArray[np.str_]) -> tuple[IndexArray,
 
 def repeated(keys: NDArray[np.str_]) -> IndexArray:
     """First position of every key that occurs more than once, in rising order."""
-    hashes = np.sort(hashes_of(keys))
-    if not np.any(hashes[1:] == hashes[:-1]):
+    if np.diff(np.sort(hashes_of(keys))).all():
         return np.empty(0, dtype=np.intp)
     _, first, counts = np.unique(keys, return_index=True, return_counts=True)
     return np.sort(first[counts > 1])
@@ -65,10 +59,7 @@ def hashes_of(keys: NDArray[np.str_]) -> NDArray[np.uint64]:
     width = keys.dtype.itemsize // 4
     characters = keys.view(np.uint32).reshape(len(keys), width)
     multipliers = np.random.default_rng(SEED).integers(2**64, size=width, dtype=np.uint64)
-    hashes = np.zeros(len(keys), dtype=np.uint64)
-    for column, multiplier in zip(characters.T, multipliers | np.uint64(1), strict=True):
-        hashes += column * multiplier
-    return hashes
+    return np.asarray(np.einsum("kw,w->k", characters, multipliers | np.uint64(1)))
 
 
 def is_blank(value: Any) -> bool:

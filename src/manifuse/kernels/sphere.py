@@ -34,14 +34,20 @@ def centred_norm(prediction: FloatArray) -> float:
     """Norm of a centred prediction (n,) or (n, c). It is in the range of floats wherever the entries are."""
     centred = centre(prediction)
     largest = float(np.abs(centred).max())
-    return largest * _norm(centred / (largest or 1.0))
+    return largest * float(np.sqrt(np.sum((centred / (largest or 1.0)) ** 2)))
 
 
-def on_sphere(prediction: FloatArray) -> FloatArray:
-    """Project a prediction (n,) or (n, c) onto the manifold: centred, with norm 1 (eq. 1). A constant becomes zero."""
+def on_sphere(prediction: FloatArray, axis: int | None = None) -> FloatArray:
+    """Project a prediction (n,) or (n, c) onto the manifold: centred, with norm 1 (eq. 1). A constant becomes zero.
+
+    ``axis`` is that along which norms are taken; by default there is one of all entries.
+    """
     centred = np.where(is_constant(prediction), 0.0, centre(prediction))
-    scaled = centred / (float(np.abs(centred).max()) or 1.0)
-    return np.asarray(scaled / (_norm(scaled) or 1.0))
+    # Divided by the largest entry first, so that no norm leaves the range of numbers.
+    largest = np.abs(centred).max(axis=axis)
+    scaled = centred / np.where(largest == 0, 1.0, largest)
+    norms = np.sqrt(np.sum(scaled * scaled, axis=axis))
+    return np.asarray(scaled / np.where(norms == 0, 1.0, norms))
 
 
 def standardise_prediction(prediction: FloatArray) -> FloatArray:
@@ -56,12 +62,7 @@ def inner(a: FloatArray, b: FloatArray) -> float:
 
 def unit(vectors: FloatArray) -> FloatArray:
     """Project columns onto the predictor manifold: centred, with norm 1 (eq. 1). Constant columns become zero."""
-    centred = np.where(is_constant(vectors), 0.0, centre(vectors))
-    # Divided by the largest entry first, so that no norm leaves the range of numbers.
-    largest = np.abs(centred).max(axis=0)
-    scaled = centred / np.where(largest > 0, largest, 1.0)
-    norms = np.linalg.norm(scaled, axis=0)
-    return np.asarray(scaled / np.where(norms > 0, norms, 1.0))
+    return on_sphere(vectors, axis=0)
 
 
 def alignment(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -76,7 +77,3 @@ def alignment(a: FloatArray, b: FloatArray) -> FloatArray:
 def standardise(vectors: FloatArray) -> FloatArray:
     """Bring columns to mean 0 and standard deviation 1, so that the scales of eq. 14 have no unit."""
     return np.asarray(unit(vectors) * np.sqrt(len(vectors)))
-
-
-def _norm(values: FloatArray) -> float:
-    return float(np.sqrt(np.sum(values * values)))

@@ -16,9 +16,9 @@ from manifuse.kernels.arrays import FloatArray, IndexArray, drawn_by_place, thin
 from manifuse.kernels.feature_blocks import means_and_deviations
 from manifuse.kernels.sphere import inner, is_constant, on_sphere
 from manifuse.tables.drawing_order import places_of
-from manifuse.tables.exchanged import exchanged, least_of, warn_of_exchanged
 from manifuse.tables.feature_names import columns_said
 from manifuse.tables.observations import Observations
+from manifuse.tables.turning import exchanged, least_of, warn_of_exchanged
 
 #: A row is familiar if it is as near to a fitted row as this share of the fitted rows are to another. Of large tables,
 #: so many rows are measured.

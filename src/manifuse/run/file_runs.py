@@ -18,11 +18,11 @@ from manifuse.run.provenance import Provenance
 from manifuse.run.refine import refine, seed_of
 from manifuse.run.refinement import Refinement
 from manifuse.tables.column_names import ColumnNames
-from manifuse.tables.later_table import WINDOW
 from manifuse.tables.observations import Observations
 from manifuse.tables.output import TableWriter, check_output
 from manifuse.tables.paths import check_paths
 from manifuse.tables.problem_files import Files, Tables
+from manifuse.tables.score_tables import WINDOW
 from manifuse.tables.table import Table
 
 

@@ -25,7 +25,7 @@ from manifuse.tables.arranging import with_features_of
 from manifuse.tables.drawing_order import places_of
 from manifuse.tables.far_values import warn_of_thousands, warn_of_thousands_in_features
 from manifuse.tables.observations import Observations
-from manifuse.tables.spelling import warn_of_spelling
+from manifuse.tables.pairing import warn_of_spelling
 
 
 class FittedModel(LaterRows, Saveable):

@@ -20,9 +20,9 @@ from manifuse.run.changed_rows import changed_rows
 from manifuse.run.engine import cluster
 from manifuse.run.refinement import Refinement
 from manifuse.tables.arranging import demand_same_classes
-from manifuse.tables.later_table import WINDOW, LaterTable
 from manifuse.tables.observations import Observations
 from manifuse.tables.output import TableWriter, table_bytes
+from manifuse.tables.score_tables import WINDOW, LaterTable
 from manifuse.tables.straightening import straightened_by
 from manifuse.tables.table import Table
 from manifuse.tables.table_checks import tell_left_out

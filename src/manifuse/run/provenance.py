@@ -12,11 +12,10 @@ from typing import Self
 from manifuse.errors import InputError
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.labels import ClassLabels
-from manifuse.tables.later_table import LaterTable
 from manifuse.tables.observations import Observations
-from manifuse.tables.paths import files_in
+from manifuse.tables.paths import files_in, reading
 from manifuse.tables.problem_files import Tables
-from manifuse.tables.reading import reading
+from manifuse.tables.score_tables import LaterTable
 from manifuse.tables.user_tables import Labels
 
 #: Columns that a file with this ending does not have under other names.

@@ -19,8 +19,7 @@ from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.containers import columns_of, to_floats
 from manifuse.tables.default_features import CHOOSE_IN_FILE, TableHead, default_features
 from manifuse.tables.id_checks import demand_visible
-from manifuse.tables.paths import demand_file
-from manifuse.tables.reading import demand_memory, reading
+from manifuse.tables.paths import demand_file, demand_memory, reading
 from manifuse.tables.table import Table
 from manifuse.tables.table_columns import TableColumns
 
@@ -47,7 +46,6 @@ def read_annotated(
         cells = anndata.read_h5ad(path, backed="r")
     with closing(cells.file):
         there, entries, ids = list(map(str, cells.obs.columns)), list(cells.obsm), cells.obs_names.to_numpy()
-        columns, classes = TableColumns(), {}
         named = called.score if called.all_there and called.score else (*called.score, "score")
         score = next((name for name in named if name in there), None)
         probable = _probabilities_in(path, cells.obsm, called, needed=score is None)
@@ -59,7 +57,7 @@ def read_annotated(
             classes = dict(zip(columns.classes, theirs, strict=True))
         else:
             score = score or named[-1]
-            columns = replace(columns, score=score)
+            columns, classes = TableColumns(score=score), {}
             demand_columns(path, {name: name for name in there}, score)
             column = cells.obs[score]
             # Numbers and truth values of pandas may have gaps.

@@ -10,14 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
-from manifuse.tables.paths import demand_file
-from manifuse.tables.reading import demand_memory, reading
+from manifuse.tables.paths import demand_file, demand_memory, reading
 
 #: An archive whose arrays take more bytes than this must not be packed into less than so small a part of its size.
 LARGE, PACKED = 1 << 30, 200
-
-#: How a file of one NumPy array begins.
-MAGIC = b"\x93NUMPY"
 
 
 def read_archive(path: Path) -> dict[str, NDArray[Any]]:
@@ -53,14 +49,17 @@ def read_archive(path: Path) -> dict[str, NDArray[Any]]:
             return dict(arrays)
 
 
-def read_array(path: Path) -> NDArray[Any]:
-    """Read the array of an ``.npy`` file.
+def read_features(path: Path) -> NDArray[Any]:
+    """Read the array of features in an ``.npy`` file.
 
     Raises
     ------
     InputError
-        If the file is damaged, is not an array, contains Python objects, or does not fit into memory.
+        If the file has another ending, is damaged, is not an array, contains Python objects, or does not fit into
+        memory.
     """
+    if path.suffix.lower() != ".npy":
+        raise InputError(f"{path} ends in {path.suffix!r}, but a file of features must end in .npy; save it as .npy.")
     demand_file(path)
     with reading(path, "a NumPy array"), path.open("rb") as file:
         demand_memory(path, size_of_array(file, path.stat().st_size, str(path)))
@@ -78,7 +77,7 @@ def size_of_array(file: Any, held: int, what: str) -> float:
     ValueError
         If its entries have no bytes, or it has fewer than it promises.
     """
-    if file.read(len(MAGIC)) != MAGIC:
+    if file.read(len(np.lib.format.MAGIC_PREFIX)) != np.lib.format.MAGIC_PREFIX:
         return held
     version = tuple(file.read(2))
     heads = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

@@ -5,8 +5,6 @@ orthogonal to each other (Aitchison 1982; Egozcue et al. 2003). So distances and
 on the order of the classes, and the one log-ratio of two classes is their log-odds.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
@@ -127,7 +125,7 @@ class Classes:
         texts = map(str, names)
         return np.array([places.get(each, places.get(_as_whole(each), -1)) for each in texts], dtype=np.intp)
 
-    def same_as(self, others: Classes | None) -> bool:
+    def same_as(self, others: Self | None) -> bool:
         """Whether others are the same classes, in any order."""
         return others is not None and {*names_elsewhere(self.names)} == {*names_elsewhere(others.names)}
 
@@ -143,7 +141,7 @@ class Classes:
         lacking = [name for place, name in enumerate(self.names) if place not in places]
         return {name: theirs[_folded(name)] for name in lacking if _folded(name) in theirs}
 
-    def from_others(self, others: Classes) -> FloatArray:
+    def from_others(self, others: Self) -> FloatArray:
         """The matrix (k' - 1, k - 1) that makes log-ratios of these classes out of those of other ones.
 
         Classes that both know keep their log-ratios among each other. Nothing is said of the rest, so that the matrix

@@ -15,10 +15,7 @@ from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.kernels.keys import NOT_AVAILABLE
 from manifuse.tables.class_columns import expression_of
-from manifuse.tables.decimal_commas import NUMBER
 from manifuse.tables.id_checks import LONGEST, exact_below
-
-Columns = dict[str, NDArray[Any]]
 
 #: What to do with scores that name a class.
 OF_CLASSES = ", or, if it names classes, give a column of 0 and 1 for each, and name these with `classes`"
@@ -31,6 +28,9 @@ MISSING = ("na", "n/a", "n.a.", "k.a.", "nan", "null", "none", "-", "?", ".")
 
 #: A limit in place of a value, below or above which the value is.
 LIMIT = re.compile(r"\s*[<>\u2264\u2265]=?\s*[+-]?[\d.]+(e[+-]?\d+)?\s*", re.IGNORECASE)
+
+#: Numbers that may have a decimal comma, and those of which the comma may also stand between thousands.
+NUMBER, THOUSANDS = r"^[+-]?\d+(,\d+)?([eE][+-]?\d+)?$", r"^[+-]?[1-9]\d{0,2},\d{3}$"
 
 #: A number with the sign of a unit before or after it.
 WITH_SIGN = re.compile(
@@ -124,7 +124,7 @@ def demand_columns(
             raise InputError(f"{path} has no {sought} (it has: {known}); rename the column that holds it{remedy}.")
 
 
-def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
+def choose_columns(path: Path, there: Sequence[str], pattern: str) -> list[str]:
     """Choose the columns whose names start with a match of ``--features``.
 
     Raises
@@ -133,7 +133,6 @@ def choose_columns(path: Path, there: Iterable[str], pattern: str) -> list[str]:
         If the pattern is not a regular expression, or no name matches.
     """
     chosen = expression_of(pattern, "features")
-    there = list(there)
     names = [name for name in there if chosen.match(name)]
     if not names:
         known = shorten(told_apart(there))
@@ -161,6 +160,43 @@ def _numbers_and_words(column: Any) -> tuple[Any, Any]:
     cells = column.str.strip_chars()
     numbers = cells.cast(import_module("polars").Float64, strict=False)
     return numbers, column.filter(numbers.is_null() & column.is_not_null() & (cells != NOT_AVAILABLE))
+
+
+def with_decimal_points(path: Path, frame: Any, names: Iterable[str]) -> Any:
+    """Return a table whose cells no comma separates, with numbers in place of text that has decimal commas.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    frame : polars.DataFrame
+    names : iterable of str
+        Columns that should be numbers.
+
+    Raises
+    ------
+    InputError
+        If there are decimal commas in one column and decimal points in another.
+    """
+    polars, found, certain = import_module("polars"), [], None
+    columns = [frame[name] for name in names]
+    for column in columns:
+        if column.dtype == polars.String:
+            cells = column.str.strip_chars().replace(["", NOT_AVAILABLE], None)
+            commas = cells.filter(cells.str.contains(",", literal=True))
+            if len(commas) and (cells.is_null() | cells.str.contains(NUMBER)).all():
+                found.append(cells)
+                decimal = commas.filter(~commas.str.contains(THOUSANDS))
+                certain = decimal if certain is None and len(decimal) else certain
+    if certain is None:
+        return frame
+    pointed = next((each for each in columns if each.dtype.is_float() and each.count()), None)
+    if pointed is not None:
+        raise InputError(
+            f"{path} has decimal commas in the column {certain.name!r} ({certain[0]!r}), but points in numbers of "
+            f"{pointed.name!r}; write all numbers alike, and nothing between thousands."
+        )
+    return frame.with_columns(each.str.replace(",", ".", literal=True).cast(polars.Float64) for each in found)
 
 
 def demand_numbers(

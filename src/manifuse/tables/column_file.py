@@ -1,24 +1,21 @@
 """Files of named columns. Those of Parquet and Arrow are read when they are needed, all rows or a window of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError
 from manifuse.files import shorten
-from manifuse.tables.column_checks import Columns, demand_numbers, first_text, plain_column
+from manifuse.tables.column_checks import demand_numbers, first_text, plain_column
 from manifuse.tables.column_names import ColumnNames
 from manifuse.tables.id_checks import CHARACTER, LONGEST, demand_narrow, demand_visible
-from manifuse.tables.paths import demand_file
-from manifuse.tables.reading import demand_memory, reading
+from manifuse.tables.paths import demand_file, demand_memory, reading
 
 #: Numbers that are read at once on their way into an array, or one column if that is longer; reading them takes memory
 #: for five times as many.
@@ -78,11 +75,11 @@ class ColumnFile:
         shown = self.rows if rows is None else min(rows, self.rows)
         return self.window(0, shown).take_matrix(names)
 
-    def window(self, first: int, count: int) -> ColumnFile:
+    def window(self, first: int, count: int) -> Self:
         """Return ``count`` rows from ``first`` on as a file."""
         return replace(self, first=self.first + first, rows=count)
 
-    def take(self, names: Sequence[str]) -> Columns:
+    def take(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
         """Take columns, each as an array; ids stay text.
 
         Raises

@@ -57,11 +57,10 @@ class ColumnNames:
         InputError
             If the pattern is not a regular expression.
         """
-        if self.classes is None:
-            return {}
-        if not isinstance(self.classes, str):
-            return {name: self.classes[name] for name in there if name in self.classes}
-        found = classes_matching(self.classes, (name for name in there if name != "id"))
+        called = self.classes or {}
+        if not isinstance(called, str):
+            return {name: called[name] for name in there if name in called}
+        found = classes_matching(called, (name for name in there if name != "id"))
         return found if len(found) > 1 else {}
 
     def of_labels(self, classes: Collection[str]) -> ColumnNames:

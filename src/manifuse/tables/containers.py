@@ -156,10 +156,9 @@ def to_text(values: Any, *, what: str, most: float = LONGEST) -> NDArray[np.str_
         raise InputError(
             f"{what} holds times with a time zone, of which every library makes other text; write them as text."
         )
-    missing: list[int] = []
-    if isinstance(values, (list, tuple)):
-        # NumPy would make the text "nan" of a missing value among texts.
-        missing = [row for row, value in enumerate(values) if is_missing(value)]
+    # NumPy would make the text "nan" of a missing value among texts.
+    listed = values if isinstance(values, (list, tuple)) else ()
+    missing = [row for row, value in enumerate(listed) if is_missing(value)]
     array = to_numpy(values, what=what)
     if array.ndim != 1:
         raise InputError(f"{what} came with shape {array.shape}, but a list of ids, one id per row, was expected.")

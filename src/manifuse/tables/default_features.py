@@ -19,10 +19,6 @@ SURELY_INDEX = re.compile(r"__index_level_\d+__|Unnamed: 0")
 #: Rows that are looked at first, and cells if there are many columns; a column of fewer rows does not number them.
 HEAD, CELLS, FEWEST = 500, 1 << 22, 10
 
-#: Reads columns of numbers by their names, as (rows, columns): the first rows of them, or all rows if None came.
-Look = Callable[[Sequence[str], int | None], FloatArray]
-
-
 #: How to say which columns are features, of a file and of a data frame.
 CHOOSE_IN_FILE = "choose features with `features`"
 CHOOSE_IN_FRAME = "give features to Observations by themselves"
@@ -39,14 +35,14 @@ class TableHead:
     numeric : collection of str
         Columns of numbers.
     look : callable
-        See `Look`.
+        Reads columns of numbers by their names, as (rows, columns): the first rows of them, or all rows if None came.
     choose : str
         How to say which columns are features, for messages.
     """
 
     name: object
     numeric: Collection[str]
-    look: Look
+    look: Callable[[Sequence[str], int | None], FloatArray]
     choose: str
 
 

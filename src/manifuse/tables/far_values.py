@@ -1,18 +1,12 @@
 """Far values: a few that are far from the rest, numbers that stand for missing values, and dots between thousands."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import warn
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray, thinned
 from manifuse.tables.feature_names import columns_said
-
-if TYPE_CHECKING:
-    from manifuse.tables.observations import Observations
+from manifuse.tables.observations import Observations
 
 #: A few values are far from the rest if, without one in so many, the others vary by less than this share of what all
 #: do. Of 340 drawn problems with real tables, none has such scores or labels, and of 1,457 features none, either.

@@ -12,8 +12,6 @@ from manifuse.tables.containers import columns_of, to_text
 #: The most names in a sentence, and of features that have something in common.
 MOST, NAMED = 10, 5
 
-Names = tuple[str, ...]
-
 #: Names of columns that are seldom features: truths, parts of a cross-validation, row numbers, further ids, and what
 #: refined tables have.
 NO_FEATURES = re.compile(
@@ -38,8 +36,7 @@ def warn_of_names(table: object, names: Sequence[str]) -> None:
 def columns_said(names: Sequence[str] | None, places: Sequence[int]) -> str:
     """Name the features at the ``places``, or count them from 0 if they have no names."""
     said = [str(place) if names is None else repr(names[place]) for place in places]
-    more = f" and {len(said) - NAMED} more" if len(said) > NAMED else ""
-    return f"column{'s' if len(said) > 1 else ''} {', '.join(said[:NAMED])}{more} of the features"
+    return f"column{_listed(said)} of the features"
 
 
 def names_of(features: Any, given: Sequence[str] | None, width: int, *, name: str) -> tuple[str, ...] | None:
@@ -58,7 +55,7 @@ def names_of(features: Any, given: Sequence[str] | None, width: int, *, name: st
     return names
 
 
-def places_of(wanted: Names, names: Names, *, fitted: str, came: str) -> list[int]:
+def places_of(wanted: Sequence[str], names: Sequence[str], *, fitted: str, came: str) -> list[int]:
     """Places among ``names`` of the features that the table ``fitted`` has, for rows of the table ``came``.
 
     Raises
@@ -72,18 +69,19 @@ def places_of(wanted: Names, names: Names, *, fitted: str, came: str) -> list[in
         If there are further ones. They are ignored.
     """
     places = {name: place for place, name in enumerate(names)}
-    missing, known = [name for name in wanted if name not in places], set(wanted)
-    further = [name for name in names if name not in known]
+    missing, known = [repr(name) for name in wanted if name not in places], set(wanted)
+    further = [repr(name) for name in names if name not in known]
     if missing:
-        said = f"{came} lacks {_listed(missing)}, with which {fitted} was fitted"
-        there = f", and has {_listed(further)}, without which it was fitted" if further else ""
+        said = f"{came} lacks the feature{_listed(missing)}, with which {fitted} was fitted"
+        there = f", and has the feature{_listed(further)}, without which it was fitted" if further else ""
         raise InputError(f"{said}{there}; give the same columns.")
     if further:
-        warn("further_columns", f"{came} has {_listed(further)}, which {fitted} was fitted without; this is ignored.")
+        said = f"{came} has the feature{_listed(further)}, which {fitted} was fitted without; this is ignored."
+        warn("further_columns", said)
     return [places[name] for name in wanted]
 
 
-def _listed(names: list[str], *, most: int = 5) -> str:
-    """List features for a sentence, or the first few and how many more."""
-    shown, rest = ", ".join(map(repr, names[:most])), len(names) - most
-    return f"the feature{'s' if len(names) > 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
+def _listed(names: list[str]) -> str:
+    """End a noun, in the plural if there are several ``names``, and list the first of them and how many more."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{'s' if len(names) > 1 else ''} {', '.join(names[:NAMED])}{more}"

@@ -13,12 +13,11 @@ from typing import Any
 
 from manifuse.errors import InputError
 from manifuse.grid import many
+from manifuse.tables.column_checks import with_decimal_points
 from manifuse.tables.column_file import ENTRY, ColumnFile, file_of, open_by_column, open_folder
 from manifuse.tables.column_names import AS_USUAL, ColumnNames, warn_of_unused
-from manifuse.tables.decimal_commas import with_decimal_points
 from manifuse.tables.id_checks import demand_exact
-from manifuse.tables.paths import demand_file
-from manifuse.tables.reading import demand_memory, reading
+from manifuse.tables.paths import demand_file, demand_memory, reading
 
 #: Endings with the names of the formats in polars, and the formats of which it can read single columns.
 FORMATS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc", ".jsonl": "ndjson"}
@@ -49,26 +48,22 @@ def open_columns(path: Path, columns: ColumnNames = AS_USUAL) -> ColumnFile:
     InputError
         If the file has another ending, cannot be read, or is text that would not fit into memory.
     """
-    file = _open_by_format(path, columns)
-    for role, named in columns.unused([*file.theirs.values(), *file.dropped]):
-        warn_of_unused(path, role, named)
-    return file
-
-
-def _open_by_format(path: Path, columns: ColumnNames) -> ColumnFile:
-    polars = import_module("polars")
+    polars, form = import_module("polars"), FORMATS.get(path.suffix.lower())
     if os.path.isdir(path):
-        return open_folder(path, columns, polars)
-    form = FORMATS.get(path.suffix.lower())
-    if form is None:
+        file = open_folder(path, columns, polars)
+    elif form is None:
         raise InputError(
             f"{path} ends in {path.suffix!r}, but one of {', '.join(FORMATS)} was expected (or .npz or .h5ad for "
             "scores); save it in one of these formats (text with commas or tabs may be named .csv or .tsv)."
         )
-    demand_file(path)
-    with reading(path):
-        read = open_by_column if form in BY_COLUMN else _whole
-        return read(path, form, columns, polars)
+    else:
+        demand_file(path)
+        with reading(path):
+            read = open_by_column if form in BY_COLUMN else _whole
+            file = read(path, form, columns, polars)
+    for role, named in columns.unused([*file.theirs.values(), *file.dropped]):
+        warn_of_unused(path, role, named)
+    return file
 
 
 def _whole(path: Path, form: str, columns: ColumnNames, polars: ModuleType) -> ColumnFile:

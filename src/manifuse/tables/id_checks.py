@@ -109,13 +109,7 @@ def demand_visible(what: str, ids: NDArray[Any]) -> None:
 
 def _are_plain(ids: NDArray[Any]) -> bool:
     """Whether all ids are text of visible ASCII characters without blanks; told at once for millions of them."""
-    if ids.dtype.kind != "U" or not len(ids) or not ids.dtype.itemsize:
+    if ids.dtype.kind != "U":
         return False
-    codes = np.ascontiguousarray(ids).view(np.uint32).reshape(len(ids), -1)
-    ends = codes[:, 1:] > 0
-    return bool(
-        codes[:, 0].all()
-        and codes.max() < 127
-        and not np.any((codes > 0) & (codes < 33))
-        and not np.any(ends & (codes[:, :-1] == 0))
-    )
+    lengths, codes = np.strings.str_len(ids), np.ascontiguousarray(ids).view(np.uint32)
+    return bool(lengths.all() and np.count_nonzero((codes > 32) & (codes < 127)) == lengths.sum())

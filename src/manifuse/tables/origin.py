@@ -1,12 +1,10 @@
 """Origin: what kind of array an input was, so that results are given back as the same kind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -45,7 +43,7 @@ class Origin:
     index: Any = None
 
     @classmethod
-    def of(cls, values: Any) -> Origin:
+    def of(cls, values: Any) -> Self:
         """Find out what kind of array ``values`` are."""
         if is_torch(values):
             torch = import_module("torch")

@@ -1,10 +1,14 @@
-"""Pairing: which rows of two tables are the same thing, and which tables are refused or have nothing to say."""
+"""Pairing: which rows of two tables are the same thing, which ids look alike, and which tables have nothing to say."""
 
 import hashlib
+import re
 import reprlib
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from manifuse.errors import InputError, warn
@@ -14,8 +18,8 @@ from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import inner, is_constant, on_sphere
 from manifuse.tables.drawing_order import order_of
 from manifuse.tables.observations import Observations
-from manifuse.tables.spelling import more_if_spelled
 from manifuse.tables.table_checks import all_alike, demand_rows
+from manifuse.tables.turning import Turning
 
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10
@@ -29,6 +33,21 @@ LEVELS, CUT = 4, 20
 
 #: Where a reference has nothing to say.
 ON_COMMON_ROWS = " on the rows that both know"
+
+#: Zeros before a number, and signs.
+ZEROS, SIGNS = re.compile(r"(?<![\d.])0+(?=\d)"), re.compile(r"[^\w\n]|_")
+
+#: The end of a whole number that a program wrote with a fraction, and one that it wrote with an exponent, as 1e+05.
+FRACTION_OR_EXPONENT = re.compile(r"\.0$|^\d(?:\.\d+)?e\+?\d\d?$", re.M | re.I)
+
+#: Numbers, of which signs are part, or a sign elsewhere.
+NUMBER_OR_SIGN = re.compile(rf"^(-?\d+(?:\.\d+)?)$|{SIGNS.pattern}", re.M)
+
+#: Letters that have another form.
+CAPITAL, SMALL = re.compile(r"[^\W\d_a-z]"), re.compile(r"[^\W\d_A-Z]")
+
+#: So many ids are not equal without their signs by chance.
+FEW = 5
 
 
 def demand_different(main: Observations, references: Sequence[Observations]) -> None:
@@ -75,22 +94,21 @@ def why_idle(
     table: Observations,
     main_rows: IndexArray,
     reference_rows: IndexArray,
+    turning: Turning | None,
     *,
     is_coupled: bool,
-    turned: FloatArray | None = None,
 ) -> str | None:
     """Why a reference has nothing to say; None if it has.
 
-    If it predicts other things than the main predictor, ``turned`` (p, ...) are its scores at the pairs in the columns
-    of that.
+    If it predicts other things than the main predictor, ``turning`` brings its scores into the columns of that.
     """
     # A reference may vary only on rows that the main table does not have.
     if is_constant(table.scores[reference_rows]).all():
         where = "" if is_constant(table.scores).all() else ON_COMMON_ROWS
         return f"{all_alike(table, where)}; it gets weight 0."
     ours, theirs = main.in_scale(main.scores)[main_rows], table.in_scale(table.scores)[reference_rows]
-    if turned is not None:
-        sides = [(main.scores[main_rows], turned)]
+    if turning is not None:
+        sides = [(main.scores[main_rows], turning.turn(table.scores[reference_rows]))]
         # A score may be any function of the probability of one of two classes that keeps their order.
         ours, theirs = (each[:, -1] if each.ndim > 1 and each.shape[1] == 2 else each for each in (ours, theirs))
         sides += [(ours, theirs)] if ours.ndim == theirs.ndim == 1 else []
@@ -160,3 +178,60 @@ def demand_pairs(main: Observations, table: Observations, pairs: int) -> None:
             f"{main.name} has no features, so nothing connects the {pairs} of its rows that {table.name} shares with "
             f"the other {len(main) - pairs}; give features of {main.name}, or scores of {table.name} for all rows."
         )
+
+
+def warn_of_spelling(main: Observations, table: Observations, equal: int) -> None:
+    """Warn of ids of a table that look like ids of the main table; ``equal`` of them are equal."""
+    more = more_if_spelled(main, table.name, table.keys, equal)
+    if more:
+        warn("spelling_of_ids", f"{more}; spell them alike.")
+
+
+def more_if_spelled(main: Observations, name: str, ids: NDArray[np.str_], equal: int) -> str:
+    """Say how many more ids than the ``equal`` ones would be equal if both tables spelled them so; else nothing.
+
+    ``ids`` (l,) are those of ``name``. They may be composed in another way, have characters of no width, have lost
+    zeros before a number, as in a spreadsheet, be whole numbers that a program wrote with a fraction or an exponent,
+    have other hyphens, blanks or signs, unless they are numbers, or have other capitals. Where capitals tell rows of
+    one table apart, they are meant, unless most ids differ in nothing else.
+    """
+    sides = main.keys, ids
+    fewest = min(map(len, sides))
+    if equal == fewest:
+        return ""
+
+    # No id has a line break, so all of a table are read at once, each on a line of its own.
+    texts = ["\n".join(keys.tolist()) for keys in sides]
+
+    def some(expression: re.Pattern[str]) -> bool:
+        return any(map(expression.search, texts))
+
+    is_ascii = all(np.ascontiguousarray(keys).view(np.uint32).max(initial=0) < 128 for keys in sides)
+    # Whether it is likely, how ids are spelled, whether two of a table may become one, what differs, and how many ids
+    # are more than chance. Where zeros, fractions or signs tell rows of one table apart, they are meant.
+    ways: list[tuple[bool, Callable[[str], str], bool, str, int]] = [
+        (not is_ascii, _composed, True, "characters in one way (Unicode NFC, without characters of no width)", 1),
+        (some(ZEROS), partial(ZEROS.sub, ""), False, "leading zeros in one way", 1),
+        (some(FRACTION_OR_EXPONENT), _with_digits, False, "whole numbers in one way", 1),
+        (some(SIGNS), partial(NUMBER_OR_SIGN.sub, r"\1"), False, "hyphens, blanks and other signs in one way", FEW),
+        (2 * equal < fewest, str.casefold, True, "capitals in one way", equal + 1),
+        (some(CAPITAL) and some(SMALL), str.casefold, False, "capitals in one way", FEW),
+    ]
+    for is_likely, spell, may_merge, said, least in ways:
+        if not is_likely:
+            continue
+        spelled = [{*spell(text).split("\n")} for text in texts]
+        merges = any(len(each) < len(keys) for each, keys in zip(spelled, sides, strict=True))
+        more = len(spelled[0] & spelled[1]) - equal
+        if more >= least and (may_merge or not merges):
+            return f"{many(more, 'more id')} of {name} would be equal to ids of {main.name} if both wrote {said}"
+    return ""
+
+
+def _with_digits(text: str) -> str:
+    """Write whole numbers in digits alone."""
+    return FRACTION_OR_EXPONENT.sub(lambda found: "" if found[0] == ".0" else f"{float(found[0]):.0f}", text)
+
+
+def _composed(text: str) -> str:
+    return "".join(each for each in unicodedata.normalize("NFC", text) if unicodedata.category(each) != "Cf")

@@ -7,24 +7,50 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from manifuse.errors import InputError, warn
 from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.keys import KeyIndex
 from manifuse.kernels.sphere import centred_norm, is_constant, on_sphere, standardise_prediction
-from manifuse.tables.exchanged import exchanged, least_of, warn_of_exchanged
+from manifuse.records import Saveable
 from manifuse.tables.far_values import warn_of_far, warn_of_features
 from manifuse.tables.level import Level
-from manifuse.tables.lookup import Lookup
 from manifuse.tables.observations import Observations
-from manifuse.tables.pairing import demand_different, demand_pairs, pairs_of, why_idle
+from manifuse.tables.pairing import demand_different, demand_pairs, pairs_of, warn_of_spelling, why_idle
 from manifuse.tables.sampling import sample_rows
-from manifuse.tables.spelling import warn_of_spelling
 from manifuse.tables.straightening import straightened
 from manifuse.tables.table_checks import all_alike
-from manifuse.tables.turning import Turning
+from manifuse.tables.turning import Turning, exchanged, least_of, warn_of_exchanged
 
 #: From so many rows on a table is large; a sample of so many rows decides for it whether features are standardised.
 LARGE, SAMPLED = 10_000, 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup(Saveable):
+    """Scores of a reference by id.
+
+    Attributes
+    ----------
+    keys : (n_k,) array of str
+    scores : (n_k,) or (n_k, c) array
+        Standardised.
+    """
+
+    keys: NDArray[np.str_]
+    scores: FloatArray
+
+    def at(self, keys: NDArray[np.str_]) -> tuple[FloatArray, FloatArray]:
+        """Scores of rows by their ids (q,), and 1 where the reference has the row; one that it lacks has 0 in both."""
+        rows, known = self._index.locate(keys)
+        found = self.scores[rows]
+        found[~known] = 0.0
+        return found, known.astype(np.float64)
+
+    @cached_property
+    def _index(self) -> KeyIndex:
+        return KeyIndex(self.keys)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +94,8 @@ class Reference:
             # Without a graph, only its scores at the pairs are used.
             used = reference_rows if table.table is None else np.arange(len(table))
             warn_of_far(f"scores of {table.name}", table.scores[used], table.keys[used])
-        turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=share == 1)
+        turning = Turning.of(main, table, main_rows, reference_rows)
+        idle = why_idle(main, table, main_rows, reference_rows, turning, is_coupled=share == 1)
         if idle is not None:
             warn("idle_reference", idle)
         elif main.classes is not None and table.classes is not None:
@@ -130,17 +157,9 @@ class Reference:
         is_whole = len(rows) == len(self.table) and (self.is_coupled or not self.table.is_unread)
         table = self.table if is_whole else self.table.take(rows)
         main_rows, reference_rows = pairs_of(main, table)
-        turning, idle = _turn_and_judge(main, table, main_rows, reference_rows, is_coupled=self.is_coupled)
+        turning = Turning.of(main, table, main_rows, reference_rows)
+        idle = why_idle(main, table, main_rows, reference_rows, turning, is_coupled=self.is_coupled)
         return Reference(table, main_rows, reference_rows, self.known_share, idle is not None, turning)
-
-
-def _turn_and_judge(
-    main: Observations, table: Observations, main_rows: IndexArray, reference_rows: IndexArray, *, is_coupled: bool
-) -> tuple[Turning | None, str | None]:
-    """How columns of a reference become those of the main predictor, and why it has nothing to say; each or None."""
-    turning = Turning.of(main, table, main_rows, reference_rows)
-    turned = None if turning is None else turning.turn(table.scores[reference_rows])
-    return turning, why_idle(main, table, main_rows, reference_rows, is_coupled=is_coupled, turned=turned)
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,8 +80,6 @@ def _digest(places: IndexArray, known: BoolArray) -> int:
 
 def _draw(places: IndexArray, rows: IndexArray, count: int, seed: Sequence[int]) -> IndexArray:
     """Draw ``count`` of some rows, or take all if there are fewer; each purpose has a ``seed`` of its own."""
-    if len(rows) <= count:
-        return rows
     return drawn_by_place(places, rows, count, np.random.default_rng(seed))
 
 

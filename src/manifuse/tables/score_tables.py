@@ -1,7 +1,8 @@
 """Tables of scores, read from a file of any format."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,21 @@ from manifuse.errors import InputError, warn
 from manifuse.files import shorten
 from manifuse.grid import told_apart
 from manifuse.tables.annotated_data import read_annotated
-from manifuse.tables.archives import read_archive, read_array
+from manifuse.tables.archives import read_archive, read_features
 from manifuse.tables.class_columns import classes_matching, demand_classes
 from manifuse.tables.classes import Classes
 from manifuse.tables.column_checks import OF_CLASSES, choose_columns, demand_columns, demand_numbers
 from manifuse.tables.column_file import ColumnFile, FileFeatures
-from manifuse.tables.column_names import AS_USUAL, ColumnNames
+from manifuse.tables.column_names import AS_USUAL, ColumnNames, demand_there, demand_used
 from manifuse.tables.containers import to_text
 from manifuse.tables.default_features import CHOOSE_IN_FILE, TableHead, default_features, demand_no_unnamed_classes
-from manifuse.tables.formats import counting_in, open_columns
+from manifuse.tables.formats import BY_COLUMN, FORMATS, counting_in, open_columns
 from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.table import Table
 from manifuse.tables.table_columns import TableColumns
+
+#: Rows of a window.
+WINDOW = 1 << 17
 
 
 def read_table(
@@ -129,12 +133,12 @@ def _feature_names_of(
     file: ColumnFile, pattern: str | None, fitted: Sequence[str] | None, classes: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Names of the columns of a file that are features; those with probabilities of ``classes`` never are."""
-    path, scores = file.path, tuple(classes) or ("score",)
+    path = file.path
     if fitted is not None and not fitted:
         return ()
     TableColumns(file.theirs["id"], classes=tuple(classes)).demand_usable(path)
     # A score beside the classes is what a user had before, and no feature.
-    names = [name for name in file.types if name not in ("id", "score", *scores)]
+    names = [name for name in file.types if name not in ("id", "score", *classes)]
     # A table of ids and scores alone has nothing to choose from.
     if pattern is not None and names:
         names = choose_columns(path, names, pattern)
@@ -177,8 +181,41 @@ def _table_of(file: ColumnFile, names: tuple[str, ...], classes: Mapping[str, st
     return Table(file.path.stem, ids, scores, source, names or None, classes, (noun, line + file.first), called)
 
 
-def read_features(path: Path) -> NDArray[Any]:
-    """Read a feature matrix from a ``.npy`` file."""
-    if path.suffix.lower() != ".npy":
-        raise InputError(f"{path} ends in {path.suffix!r}, but a file of features must end in .npy; save it as .npy.")
-    return read_array(path)
+@dataclass(frozen=True)
+class LaterTable:
+    """A table in a file, as later rows are read from it.
+
+    Attributes
+    ----------
+    given : str
+        As `read_table` takes it.
+    features : str or None
+    fitted : tuple of str or None
+        The features that are read; None if they have no names.
+    columns : ColumnNames
+    drop : tuple of str
+        Columns to leave out that must be there.
+    """
+
+    given: str
+    features: str | None
+    fitted: tuple[str, ...] | None
+    columns: ColumnNames
+    drop: tuple[str, ...] = ()
+
+    @property
+    def is_windowed(self) -> bool:
+        """Whether its format allows to read some rows alone."""
+        return os.path.isdir(self.given) or FORMATS.get(Path(self.given).suffix.lower()) in BY_COLUMN
+
+    def open(self) -> tuple[int, Callable[[int, int], Table]]:
+        """Return the number of rows, and a function that returns so many of them from a first one on."""
+        if self.is_windowed:
+            rows, read = open_table(Path(self.given), self.features, self.fitted, self.columns)
+        else:
+            table = read_table(self.given, features=self.features, fitted=self.fitted, columns=self.columns)
+            rows, read = len(table), lambda first, count: table.part(range(first, min(first + count, len(table))))
+        called = read(0, 1).called
+        demand_there(self.drop, [called.drop])
+        demand_used(self.columns, [called])
+        return rows, read

@@ -1,10 +1,8 @@
 """Table: one table of scores as a file holds it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +53,7 @@ class Table:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def part(self, rows: NDArray[Any] | range) -> Table:
+    def part(self, rows: NDArray[Any] | range) -> Self:
         """Return some rows, with their features read. Of rows that follow each other, a range, no others are read."""
         here = slice(rows.start, rows.stop) if isinstance(rows, range) else rows
         source = None if self.source is None else self.source[here]
@@ -91,10 +89,8 @@ class Table:
             made.table, made.feature_names = UnreadFeatures(self, scale), self.feature_names  # type: ignore[assignment]
         return made
 
-    def without_invalid(self) -> Table:
+    def without_invalid(self) -> Self:
         """Leave out the rows of a table of columns whose numbers are not all finite."""
-        if not len(self):
-            return self
         features = self.features
         kept = finite_rows(np.asarray(self.scores, dtype=np.float64), features)
         # Features in a file are not read again.
