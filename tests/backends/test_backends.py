@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics.pairwise import euclidean_distances
 from tests.alone import GRID, alone
 from tests.problems import draw, remade
 
 import manifuse as mf
 from manifuse.backends.backend import Backend
-from manifuse.backends.neighbours import Query
+from manifuse.backends.neighbours import Neighbours, Query
 from manifuse.diffusion.joint import mix, mixture
 from manifuse.kernels import feature_blocks, tensors
 from manifuse.tables.containers import device_of
@@ -86,6 +87,16 @@ def test_torch_finds_what_the_host_finds(case, later):
     np.testing.assert_allclose(there.predictions, here.predictions, atol=1e-5)
     assert min(there.course.recall) == 1.0
     np.testing.assert_allclose(there.apply(later), here.apply(later), atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-200])
+def test_torch_weighs_edges_as_the_host_does(scale, rng):
+    """Also where the product of two local scales is out of the range of numbers."""
+    squares = scale * euclidean_distances(rng.standard_normal((20, 2)), squared=True)
+    indices = np.argsort(squares, axis=1)[:, 1:5]
+    found = Neighbours(indices, np.take_along_axis(squares, indices, axis=1), recall=1.0, standardised=False)
+    here, there = mf.Host().graph(found, 3), mf.Torch("cpu").graph(found, 3).on_host()
+    np.testing.assert_allclose(there.degrees(np.zeros(20), 1.0), here.degrees(np.zeros(20), 1.0), rtol=1e-12)
 
 
 def test_a_refinement_made_by_torch_is_saved_and_applied_without_it(case, later, tmp_path):

@@ -129,6 +129,28 @@ def test_what_cannot_be_applied_is_refused_and_nothing_written(arguments, says, 
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
+@pytest.mark.parametrize("drop", [[], ["--drop-invalid"]])
+@pytest.mark.parametrize(
+    "given, shapes, says",
+    [
+        ("new.npz", ((6,), (6,), (8, 6)), "new has 6 scores but 8 feature rows"),
+        ("new.npz", ((6,), (6,), (5, 6)), "new has 6 scores but 5 feature rows"),
+        ("new.npz", ((6,), (8,), (6, 6)), "new has 8 scores but 6 ids"),
+        ("new.npz", ((6,), (), (6, 6)), "new has 1 scores but 6 ids"),
+        ("new.npz::more.npy", ((6,), (6,), (6, 6)), "new has 6 scores but 8 feature rows"),
+    ],
+)
+def test_arrays_of_different_lengths_cannot_be_applied(drop, given, shapes, says, folder, capsys, monkeypatch):
+    fit(capsys, monkeypatch)
+    ids, scores, features = (np.arange(np.prod(shape), dtype=float).reshape(shape) for shape in shapes)
+    np.savez("new.npz", ids=ids.astype(int), scores=scores, features=features)
+    np.save("more.npy", np.zeros((8, 6)))
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", given, "--out", "out.csv", *drop)
+    assert done == 2
+    assert says in " ".join(said.err.split())
+    assert not (folder / "out.csv").exists()
+
+
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
 def test_columns_are_found_by_name_and_further_ones_ignored(folder, capsys, monkeypatch):
     fit(capsys, monkeypatch)

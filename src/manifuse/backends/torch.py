@@ -94,8 +94,9 @@ class Torch(Backend):
         start, stop, values = tensors.symmetric_edges(
             torch, torch.as_tensor(indices, device=device), torch.as_tensor(distances, device=device)
         )
-        widths = torch.as_tensor(scales, device=device)
-        weights = torch.exp(-values / torch.sqrt(widths[start] * widths[stop]))
+        # Roots first, because the product of two tiny scales would be 0.
+        roots = torch.sqrt(torch.as_tensor(scales, device=device))
+        weights = torch.exp(-values / (roots[start] * roots[stop]))
         starts = torch.searchsorted(start, torch.arange(len(scales) + 1, device=device))
         return TensorGraph(torch, starts, start, stop, weights, scales, indices.shape[1], neighbours.standardised)
 

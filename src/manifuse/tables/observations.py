@@ -19,7 +19,7 @@ from manifuse.tables.frame_reading import ClassColumns, observe_frame
 from manifuse.tables.origin import Origin
 from manifuse.tables.scales import Scale, checked, checked_scale, from_points, points_of
 from manifuse.tables.straightening import Straightening, straightened_by
-from manifuse.tables.table_checks import valid_rows
+from manifuse.tables.table_checks import demand_one_length, valid_rows
 from manifuse.tables.table_columns import TableColumns
 
 #: What to do about a matrix where scores were expected.
@@ -121,9 +121,7 @@ class Observations(Saveable):
         table = None if features is None else to_floats(features, what=f"The features of {name}", dimensions=2)
         keys = to_keys(ids, what=f"The id column of {name}")
         demand_one_order(f"Scores, features and ids of {name}", predictions, features, ids)
-        for what, length in (("ids", len(keys)), ("feature rows", len(scores if table is None else table))):
-            if length != len(scores):
-                raise InputError(f"{name} has {len(scores)} scores but {length} {what}; each row needs one of each.")
+        demand_one_length(name, len(scores), len(keys), len(scores if table is None else table))
         if table is not None and table.shape[1] == 0:
             raise InputError(f"The features of {name} have no columns; give some, or leave features out.")
         self.feature_names = names_of(features, feature_names, 0 if table is None else table.shape[1], name=name)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.errors import InputError, warn
@@ -66,12 +67,16 @@ def read_table(
         table = _from_archive(path, features)
     else:
         table = open_table(path, features, fitted, columns, bare=bool(entry))[1]()
-    return replace(table, source=read_features(Path(entry)), feature_names=None) if entry else table
+    if entry:
+        table = replace(table, source=read_features(Path(entry)), feature_names=None)
+    table.demand_one_length()
+    return table
 
 
 def _from_archive(path: Path, pattern: str | None) -> Table:
-    # Refined tables have these columns.
-    arrays = {{"id": "ids", "score": "scores"}.get(name, name): each for name, each in read_archive(path).items()}
+    # Refined tables have these columns. An array without dimensions holds one number.
+    came = {name: np.atleast_1d(each) for name, each in read_archive(path).items()}
+    arrays = {{"id": "ids", "score": "scores"}.get(name, name): each for name, each in came.items()}
     demand_columns(path, {name: name for name in arrays}, "ids", "scores")
     if pattern is not None and "features" in arrays:
         raise InputError(f"`features` came, but {path} has no columns to choose from; leave it out.")

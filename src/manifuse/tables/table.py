@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from manifuse.tables.column_file import FileFeatures
 from manifuse.tables.observations import Observations
 from manifuse.tables.row_names import Counting, rows_as
-from manifuse.tables.table_checks import finite_rows
+from manifuse.tables.table_checks import demand_one_length, finite_rows
 from manifuse.tables.table_columns import TableColumns
 
 
@@ -52,6 +52,17 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def demand_one_length(self) -> None:
+        """Refuse arrays of different lengths, before some rows of all are taken.
+
+        Raises
+        ------
+        InputError
+            If there are such.
+        """
+        tables = (self.scores, self.ids, self.scores if self.source is None else self.source)
+        demand_one_length(self.name, *(each.shape[0] for each in tables))
 
     def part(self, rows: NDArray[Any] | range) -> Self:
         """Return some rows, with their features read. Of rows that follow each other, a range, no others are read."""

@@ -38,6 +38,19 @@ def demand_rows(*tables: Observations) -> None:
         raise InputError(f"{small.name} has {rows}, but at least {LEAST_ROWS} were expected; give more.")
 
 
+def demand_one_length(name: str, scores: int, ids: int, rows: int) -> None:
+    """Refuse a table that has not as many ids, and ``rows`` of features, as scores.
+
+    Raises
+    ------
+    InputError
+        If there are more or fewer.
+    """
+    for what, length in (("ids", ids), ("feature rows", rows)):
+        if length != scores:
+            raise InputError(f"{name} has {scores} scores but {length} {what}; each row needs one of each.")
+
+
 def all_alike(table: Observations, where: str = "") -> str:
     """Say that a predictor says the same of all rows, or of those that ``where`` names."""
     if table.classes is None:
