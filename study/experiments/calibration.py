@@ -19,11 +19,8 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement
-from manifuse_study.datasets.catalogue import CATALOGUE
-from manifuse_study.experiments.by_set import run_by_set
-from manifuse_study.experiments.plan import EXPERIMENTS
-from manifuse_study.experiments.provenance import provenance
-from manifuse_study.experiments.trial import Case, Trial
+from manifuse_study.experiments.scripts import cases_of, run_by_set
+from manifuse_study.experiments.trial import Case
 
 OUT = Path(__file__).parent / "results" / "calibration.csv"
 SETS = ("hw", "cal7", "osr-decoupled", "pubfig-decoupled", "digits", "osr", "pubfig", "awa", "lipophilicity")
@@ -42,9 +39,7 @@ class Count:
 
 def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:
     """Return a row for every bin of one split, over all tasks whose refinement was accepted."""
-    experiment = EXPERIMENTS[name]
-    trial = Trial.prepare(CATALOGUE[experiment.dataset].load(folder), experiment.protocol, seed)
-    cases = [Case(trial, task) for task in trial.dataset.tasks]
+    cases = cases_of(name, folder, seed)
     rows = summed(name, seed, "pairs", [ordered(case) for case in cases])
     if name in REGRESSIONS:
         rows += summed(name, seed, "intervals", [held(case) for case in cases])
@@ -68,7 +63,6 @@ def summed(name: str, seed: int, what: str, counts: list[Count | None]) -> list[
             "number": int(number[each]),
             "expected": expected[each] / number[each],
             "right": right[each] / number[each],
-            **provenance(),
         }
         for each in np.flatnonzero(number)
     ]

@@ -9,7 +9,6 @@ draws from tables without views, trials 100 to 103.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +17,10 @@ import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse_study.datasets.classifiers import Classifiers
+from manifuse_study.datasets.classifiers import VIEWS, Classifiers
 from manifuse_study.datasets.partners import Partners
-from manifuse_study.experiments.by_problem import drawn_classifiers, drawn_problems, refined, run_by_problem
-from manifuse_study.experiments.classes import measures_of
+from manifuse_study.experiments.classes import measures_of, refined
+from manifuse_study.experiments.scripts import Drawn, drawn_from, run_by_problem
 
 OUT = Path(__file__).parent / "results" / "circumstances.csv"
 
@@ -221,10 +220,13 @@ def accuracy(problem: Partners | Classifiers, came: FloatArray) -> float:
     return measures_of(problem, came)[0]
 
 
+def drawn(folder: Path) -> Iterator[Drawn]:
+    """Problems of scores, and of classes without views."""
+    yield from drawn_from("tables", folder, TRIALS)
+    for name, seed, draw in drawn_from("classes", folder, TRIALS_OF_CLASSES):
+        if name not in VIEWS and not name.endswith("labels"):
+            yield name, seed, draw
+
+
 if __name__ == "__main__":
-    run_by_problem(
-        rows_of,
-        OUT,
-        lambda folder: chain(drawn_problems(folder, TRIALS), drawn_classifiers(folder, TRIALS_OF_CLASSES)),
-        description=__doc__,
-    )
+    run_by_problem(rows_of, OUT, drawn, description=__doc__)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from ordinary import bold
-from sections import header, line, made_by
 
 from manifuse.kernels.arrays import FloatArray
 from manifuse_study.experiments.classes import METHODS, METHODS_ON_RISKS, ORACLES
+from manifuse_study.experiments.markdown import header, line, made_by
 from manifuse_study.experiments.store import Row
 
 #: How names of problems end that are made of views and of halves; others are drawn.
@@ -37,7 +37,7 @@ def of_classes(rows: Iterable[Row]) -> list[str]:
         "",
         *_accuracies([row for row in done if row.task.endswith(MADE)]),
         "",
-        made_by([row.provenance for row in stored]),
+        made_by(row.provenance for row in stored),
     ]
 
 
@@ -52,13 +52,13 @@ def of_risks(rows: Iterable[Row]) -> list[str]:
     stored = list(rows)
     done = [row for row in _done(stored) if row.hyperparameters["labels"]]
     count = len({(row.task, row.trial) for row in done})
-    lines = header(f"{count} problems", ("accuracy, %", "log loss", "calibration error, points"))
+    lines = header(f"{count} problems", "accuracy, %", "log loss", "calibration error, points")
     for method in METHODS_ON_RISKS:
         of_method = [row for row in done if row.method == method]
         names = ("accuracy", "log_loss", "calibration")
         accuracy, loss, error = (np.mean([_measure(row, name) for row in of_method]) for name in names)
-        lines.append(line(bold(method), [f"{100.0 * accuracy:.1f}", f"{loss:.3f}", f"{100.0 * error:.1f}"]))
-    return [*lines, "", made_by([row.provenance for row in stored])]
+        lines.append(line(bold(method), f"{100.0 * accuracy:.1f}", f"{loss:.3f}", f"{100.0 * error:.1f}"))
+    return [*lines, "", made_by(row.provenance for row in stored)]
 
 
 def _done(rows: Sequence[Row]) -> list[Row]:
@@ -73,7 +73,7 @@ def _gains(rows: Sequence[Row]) -> list[str]:
     """What every method gains over the main classifier alone."""
     alone = {(row.task, row.trial): row for row in rows if row.method == "alone"}
     names = ("gain, points", "log loss", "5 % quantile", "worse by a point", "calibration", "before", "problems")
-    lines = header("", names)
+    lines = header("", *names)
     for method in METHODS:
         of_method = [row for row in rows if row.method == method]
         if method == "alone" or not of_method:
@@ -85,20 +85,20 @@ def _gains(rows: Sequence[Row]) -> list[str]:
         after, before = errors.mean(axis=0)
         cells = [f"{points.mean():+.1f}", f"{np.mean(losses):+.2f}", f"{np.quantile(points, 0.05):+.1f}"]
         cells += [f"{(points < -1.0).mean():.0%}", f"{after:.1f}", f"{before:.1f}", str(len(pairs))]
-        lines.append(line(_name(method), cells))
+        lines.append(line(_name(method), *cells))
     return lines
 
 
 def _accuracies(rows: Sequence[Row]) -> list[str]:
     """Mean accuracy of every method on the problems that are made of views and halves."""
     tasks = sorted({row.task for row in rows}, key=lambda task: (task.split(",")[0], len(task), task))
-    lines = header("", [task.removesuffix(" labels") for task in tasks])
+    lines = header("", *(task.removesuffix(" labels") for task in tasks))
     for method in METHODS:
         cells = []
         for task in tasks:
             found = [_measure(row, "accuracy") for row in rows if (row.task, row.method) == (task, method)]
             cells.append(f"{100.0 * np.mean(found):.1f}" if found else "\u2013")
-        lines.append(line(_name(method), cells))
+        lines.append(line(_name(method), *cells))
     return lines
 
 

@@ -21,7 +21,8 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import standardise
 from manifuse.tables import straightening
 from manifuse_study.datasets.partners import Partners
-from manifuse_study.experiments.by_problem import drawn_problems, refined, run_by_problem
+from manifuse_study.experiments.classes import refined
+from manifuse_study.experiments.scripts import drawn_from, run_by_problem
 
 OUT = Path(__file__).parent / "results" / "shapes.csv"
 
@@ -58,4 +59,4 @@ def shaped(table: mf.Observations, change: Callable[[FloatArray], FloatArray]) -
 
 
 if __name__ == "__main__":
-    run_by_problem(rows_of, OUT, lambda folder: drawn_problems(folder, TRIALS), description=__doc__)
+    run_by_problem(rows_of, OUT, lambda folder: drawn_from("tables", folder, TRIALS), description=__doc__)

@@ -1,6 +1,6 @@
 """Refine simulated problems, most of them made to mislead, and write a row for each.
 
-Usage: python study/experiments/simulated.py [--problems 60] [--jobs 2] [--first 100]
+Usage: python study/experiments/simulated.py [--trials 60] [--first 100] [--jobs 2] [FAMILY ...]
 
 Six references know the same 100 of 600 main rows, and have 200 rows of their own. Every table has features of its own,
 which show a part of the same hidden variables. A predictor errs partly at random and partly in a way that these show.
@@ -8,20 +8,17 @@ which show a part of the same hidden variables. A predictor errs partly at rando
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse_study.experiments.provenance import provenance, rows_csv
+from manifuse_study.experiments.scripts import run_by_set
 
 OUT = Path(__file__).parent / "results" / "simulated.csv"
 MAIN, PAIRS, OWN, REFERENCES = 600, 100, 200, 6
@@ -75,17 +72,10 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
-def main() -> None:
-    """Run every problem."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--problems", type=int, default=60, help="of each family")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--first", type=int, default=100, help="seed of the first problem")
-    parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args()
-    cells = product(FAMILIES, range(options.first, options.first + options.problems), LABELS)
-    rows = Parallel(n_jobs=options.jobs)(delayed(measure)(*cell) for cell in cells)
-    options.out.write_bytes(rows_csv(rows))
+def run(title: str, folder: Path, seed: int) -> list[dict[str, object]]:
+    """Return the rows of one problem, which is drawn without data."""
+    del folder
+    return [measure(title, seed, labelled) for labelled in LABELS]
 
 
 def measure(title: str, seed: int, labelled: int) -> dict[str, object]:
@@ -105,7 +95,6 @@ def measure(title: str, seed: int, labelled: int) -> dict[str, object]:
         "alone": alone,
         "accuracy": accuracy,
         "reported": np.nan if result.gain is None else result.gain.value,
-        **provenance(),
     }
 
 
@@ -146,4 +135,4 @@ def function(hidden: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 if __name__ == "__main__":
-    main()
+    run_by_set(run, OUT, list(FAMILIES), trials=60, column="family", description=__doc__)

@@ -63,9 +63,13 @@ def facts_of(problem: Classifiers) -> dict[str, Any]:
     }
 
 
-def _refine(
-    main: Observations, references: Sequence[Observations], labels: ClassLabels | None = None, **hyperparameters: Any
+def refined(
+    main: Observations,
+    references: Sequence[Observations],
+    labels: ClassLabels | RankLabels | None = None,
+    **hyperparameters: Any,
 ) -> FloatArray:
+    """Refined probabilities (n, k), or scores (n,), of the main rows."""
     return np.asarray(refine(main, references, labels, rng=0, **hyperparameters).predictions)
 
 
@@ -73,7 +77,7 @@ def _told(problem: Classifiers) -> FloatArray:
     """Labels at all pairs, in place of references."""
     given = {} if problem.labels is None else dict(zip(problem.labels.keys, problem.labels.names, strict=True))
     told = dict(zip(problem.main.keys[problem.pairs], problem.truth[problem.pairs], strict=True)) | given
-    return _refine(problem.main, [], ClassLabels([*told], [*told.values()]))
+    return refined(problem.main, [], ClassLabels([*told], [*told.values()]))
 
 
 def labelled(problem: Classifiers) -> LogLoss:
@@ -147,9 +151,9 @@ def _one_against_the_rest(problem: Classifiers) -> FloatArray:
 #: Every method by its name: what it does, and the attribute of a problem that it needs, if any.
 METHODS: Mapping[str, tuple[Solve, str]] = {
     "alone": (lambda problem: problem.main.came, ""),
-    "refined": (lambda problem: _refine(problem.main, problem.references, problem.labels), "labels"),
-    "refined, no labels": (lambda problem: _refine(problem.main, problem.references), ""),
-    "refined, no references": (lambda problem: _refine(problem.main, [], problem.labels), "labels"),
+    "refined": (lambda problem: refined(problem.main, problem.references, problem.labels), "labels"),
+    "refined, no labels": (lambda problem: refined(problem.main, problem.references), ""),
+    "refined, no references": (lambda problem: refined(problem.main, [], problem.labels), "labels"),
     "impute and average": (_rival("impute_and_average"), ""),
     "impute and stack": (_rival("impute_and_stack"), "labels"),
     "own labels": (_rival("learn_from_labels"), "labels"),
@@ -158,7 +162,7 @@ METHODS: Mapping[str, tuple[Solve, str]] = {
     "one against the rest": (_one_against_the_rest, ""),
     "truth told at the pairs": (_told, ""),
     "coupled oracle": (
-        lambda problem: _refine(problem.main, problem.everywhere, problem.labels, safeguarded=False),
+        lambda problem: refined(problem.main, problem.everywhere, problem.labels, safeguarded=False),
         "everywhere",
     ),
 }

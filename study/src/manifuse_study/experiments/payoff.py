@@ -27,11 +27,10 @@ from manifuse.rivals.smoothing import self_smoothing
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.tables.labels import RankLabels
-from manifuse_study.datasets.catalogue import CATALOGUE
 from manifuse_study.datasets.dataset import Dataset
 from manifuse_study.experiments.plan import EXPERIMENTS
 from manifuse_study.experiments.protocol import Protocol
-from manifuse_study.experiments.provenance import data_digest, provenance
+from manifuse_study.experiments.provenance import data_digest
 from manifuse_study.experiments.trial import Case, Rankers, Trained, Trial
 
 #: The cells: labels by pairs, and the protocol that has the most of both.
@@ -118,13 +117,13 @@ def measure_row(folder: Path, dataset: str, measure: str, seed: int, labels: int
         found = measure_cell(with_fewer(trial, labels, pairs), measure)
     row: dict[str, object] = dict(zip(KEY, (dataset, measure, seed, labels, pairs), strict=True))
     row |= {"tasks": len(trial.dataset.tasks), **found, "seconds": round(time.perf_counter() - start, 1)}
-    return {**row, "data": data_digest(trial.dataset), **provenance()}
+    return {**row, "data": data_digest(trial.dataset)}
 
 
 @lru_cache(maxsize=1)
 def _prepared(folder: Path, dataset: str, measure: str, seed: int) -> Trial:
     """Read a data set and prepare a split of it, of which a process measures several cells."""
-    return prepare_trial(CATALOGUE[EXPERIMENTS[dataset].dataset].load(folder), measure, seed)
+    return prepare_trial(EXPERIMENTS[dataset].load(folder), measure, seed)
 
 
 def measure_cell(trial: Trial, measure: str) -> dict[str, float]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -26,24 +23,6 @@ def data_digest(dataset: Dataset) -> str:
         return ""
     text = "\n".join(f"{name} {digest}" for name, digest in sorted(dataset.checksums.items()))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def rows_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
-    """Return tidy rows as CSV; rows of different machines may have different columns."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, fieldnames=columns, restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
-
-
-def rows_of_others(path: Path, datasets: Collection[str]) -> list[Mapping[str, object]]:
-    """Return the rows of a CSV file that are not of these data sets; none if there is no file."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8") as file:
-        return [row for row in csv.DictReader(file) if row["dataset"] not in datasets]
 
 
 def _commit() -> str:
