@@ -31,10 +31,9 @@ from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.setup import Setup
 from manifuse.tables.problem import Problem
-from manifuse_study.experiments.provenance import provenance, rows_csv
 from manifuse_study.experiments.published import run_alone
+from manifuse_study.experiments.rows import write_rows
 
-HERE = Path(__file__).parent
 PAIRS = 200
 
 
@@ -52,13 +51,14 @@ def main() -> None:
     points = [{"vary": "rows", "rows": n} for n in sizes]
     points += [{"vary": "references", "rows": middle, "references": m} for m in (1, 2, 4, 8, 16)]
     points += [{"vary": "step", "rows": middle, "step": step} for step in (1.0, 3.0, 10.0, 30.0, 100.0)]
-    rows = []
-    for point in points:
-        command = [sys.executable, __file__, "--point", json.dumps(point)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        rows.append({**json.loads(done.stdout.splitlines()[-1]), "machine": describe(), **provenance()})
-        print(rows[-1])
-        (HERE / "growth.csv").write_bytes(rows_csv(rows))
+    write_rows(Path(__file__).parent / "growth.csv", ([in_process(point)] for point in points))
+
+
+def in_process(point: dict[str, object]) -> dict[str, object]:
+    """Measure one point in its own process."""
+    command = [sys.executable, __file__, "--point", json.dumps(point)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return {**json.loads(done.stdout.splitlines()[-1]), "machine": describe()}
 
 
 def run(vary: str, rows: int, references: int = 3, step: float = 10.0) -> dict[str, object]:
