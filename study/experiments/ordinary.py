@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
@@ -23,45 +22,43 @@ ALL = tuple(name for name in METHODS if name != "alone")
 LABELS, REFERENCES, PAIRS, BETTER = (30, 50, 90, 150), (1, 2, 3, 5), (30, 50, 90, 150), (0.0, 3.0, 6.0)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """One problem: its facts, and the gain of every method over the main predictor alone, in points."""
-
-    facts: Mapping[str, float]
-    gains: Mapping[str, float]
-
-
-def drawn(rows: Iterable[Row]) -> list[Drawn]:
-    """Return the problems of stored rows.
+def frame_of(rows: Iterable[Row]) -> pl.DataFrame:
+    """Return the accuracies of stored rows, and the facts and measures that they hold.
 
     Raises
     ------
     ValueError
         If a row failed.
     """
-    problems: dict[tuple[str, int], dict[str, Row]] = {}
+    done = []
     for row in rows:
         if row.status == "failed":
             raise ValueError(f"{row.method} failed on {row.task}: {row.reason}")
-        problems.setdefault((row.task, row.trial), {})[row.method] = row
-    found = []
-    for methods in problems.values():
-        accuracies = {name: row.accuracy for name, row in methods.items() if row.accuracy is not None}
-        gains = {name: 100.0 * (value - accuracies["alone"]) for name, value in accuracies.items()}
-        found.append(Drawn(methods["alone"].hyperparameters, gains))
-    return found
+        if row.status == "done":
+            key = {"task": row.task, "trial": row.trial, "method": row.method}
+            done.append({**key, "accuracy": row.accuracy, **row.hyperparameters})
+    return pl.DataFrame(done, infer_schema_length=None)
+
+
+def drawn(rows: Iterable[Row]) -> pl.DataFrame:
+    """Return a row for every problem: its facts, and the gain of every method over the main predictor, in points."""
+    found, problem = frame_of(rows), ["task", "trial"]
+    accuracies = found.pivot("method", index=problem, values="accuracy")
+    gains = accuracies.select(*problem, *((pl.col(name) - pl.col("alone")) * 100.0 for name in METHODS))
+    return found.filter(method="alone").join(gains, on=problem, maintain_order="left")
 
 
 def short_of_tables(rows: Iterable[Row]) -> list[str]:
     """Return the table of the README: every method with labels, and those that need none without."""
     problems = drawn(rows)
-    labelled = [problem for problem in problems if problem.facts["labels"]]
+    labelled = problems.filter(pl.col("labels") > 0)
     lines = header("gain over the predictor alone", "mean", "5 % quantile", "worse by a point")
     for name in UNLABELLED:
-        lines.append(line(f"{bold(name)} ({len(problems)} problems)", *three(gains(problems, name))))
+        lines.append(line(f"{bold(name)} ({len(problems)} problems)", *three(problems[name].to_numpy())))
     for name in ALL:
         if name not in UNLABELLED:
-            lines.append(line(f"{bold(name)} ({len(labelled)} problems with labels)", *three(gains(labelled, name))))
+            title = f"{bold(name)} ({len(labelled)} problems with labels)"
+            lines.append(line(title, *three(labelled[name].to_numpy())))
     return lines
 
 
@@ -69,9 +66,9 @@ def ordinary(rows: Iterable[Row]) -> list[str]:
     """Return the section of docs/results.md."""
     stored = list(rows)
     problems = drawn(stored)
-    labelled = [problem for problem in problems if problem.facts["labels"]]
+    labelled = problems.filter(pl.col("labels") > 0)
     text = (
-        f"{len(problems)} problems drawn from {len({row.task for row in stored})} tables (`manifuse reproduce "
+        f"{len(problems)} problems drawn from {problems['task'].n_unique()} tables (`manifuse reproduce "
         f"tables`), {len(labelled)} of them with labels. The numbers are gains over the main predictor alone on test "
         "rows, in points of ranking accuracy: mean ± its standard error; 5 % quantile; share of problems that are "
         "worse by more than a point."
@@ -83,13 +80,13 @@ def ordinary(rows: Iterable[Row]) -> list[str]:
     ):
         lines = [f"### {title}", "", *header("problems", "number", *methods)]
         for name, chosen in groups_of(members):
-            cells = [cell(gains(chosen, method)) for method in methods]
+            cells = [cell(chosen[method].to_numpy()) for method in methods]
             lines.append(line(name, str(len(chosen)), *cells))
         tables.append("\n".join(lines))
     return section("Ordinary tables", text, ["\n\n".join(tables)], (row.provenance for row in stored))
 
 
-def groups_of(problems: list[Drawn]) -> list[tuple[str, list[Drawn]]]:
+def groups_of(problems: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     """Return the groups of problems that the section shows, by name; empty ones are left out."""
     groups = [("all", problems)]
     for fact, cuts in (("labels", LABELS), ("references", REFERENCES), ("pairs", PAIRS)):
@@ -98,24 +95,14 @@ def groups_of(problems: list[Drawn]) -> list[tuple[str, list[Drawn]]]:
                 name = f"{low} {fact if low > 1 else 'reference'}"
             else:
                 name = f"{low} {fact} or more" if high == np.inf else f"{low} to {high - 1:.0f} {fact}"
-            groups.append((name, those(problems, lambda of, f=fact, a=low, b=high: a <= of[f] < b)))
+            groups.append((name, problems.filter(pl.col(fact).is_between(low, high, closed="left"))))
     for low, high in zip((-np.inf, *BETTER), (*BETTER, np.inf), strict=True):
         name = f"best reference ahead by {low:.0f} to {high:.0f} points"
         name = "best reference behind" if low == -np.inf else name
         name = f"best reference ahead by {low:.0f} points or more" if high == np.inf else name
-        groups.append((name, those(problems, lambda of, a=low, b=high: a <= 100.0 * of["better"] < b)))
-    groups.append(("one reference of something else", those(problems, lambda of: bool(of["odd"]))))
-    return [(name, chosen) for name, chosen in groups if chosen]
-
-
-def those(problems: list[Drawn], wanted: Callable[[Mapping[str, float]], bool]) -> list[Drawn]:
-    """Return the problems with wanted facts."""
-    return [problem for problem in problems if wanted(problem.facts)]
-
-
-def gains(problems: list[Drawn], method: str) -> FloatArray:
-    """Return the gains of a method; every problem must have one."""
-    return np.array([problem.gains[method] for problem in problems])
+        groups.append((name, problems.filter((pl.col("better") * 100.0).is_between(low, high, closed="left"))))
+    groups.append(("one reference of something else", problems.filter(pl.col("odd"))))
+    return [(name, chosen) for name, chosen in groups if len(chosen)]
 
 
 def three(values: FloatArray) -> list[str]:

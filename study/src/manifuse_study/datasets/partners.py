@@ -128,8 +128,7 @@ def draw_partners(table: Mapping[str, NDArray[Any]], seed: int) -> Partners:
     known = rng.choice(np.setdiff1d(mine, train), labels, replace=False)
     test = np.setdiff1d(mine, np.concatenate([train, known]))
     target = y if len(np.unique(y)) < LEVELS else _shares(y)
-    parties = _Parties(X, rng)
-    main, _ = parties.make("ours", mine, train, SEEN, target, test)
+    main, _ = _party("ours", X, (mine, test), train, SEEN, target, rng)
     odd = references > 1 and rng.random() < ODD
     others, strengths = [], []
     for number in range(references):
@@ -139,8 +138,8 @@ def draw_partners(table: Mapping[str, NDArray[Any]], seed: int) -> Partners:
         if odd and number == 0:
             other = X[:, rng.integers(X.shape[1])]
             wanted = _shares(other + 1e-9 * rng.normal(size=len(other)))
-        name = f"partner{number + 1}"
-        made, said = parties.make(name, rng.permutation(rows), learned, SEEN_BY_REFERENCE, wanted, test)
+        name, rows = f"partner{number + 1}", rng.permutation(rows)
+        made, said = _party(name, X, (rows, test), learned, SEEN_BY_REFERENCE, wanted, rng)
         others.append(made)
         strengths.append(said)
     few = len(known) == 0 or len(np.unique(y[known])) < 2
@@ -149,32 +148,25 @@ def draw_partners(table: Mapping[str, NDArray[Any]], seed: int) -> Partners:
     return Partners(main, tuple(others), given, places, y[test], odd, tuple(strengths))
 
 
-@dataclass(frozen=True, eq=False)
-class _Parties:
-    """What makes the tables of all parties."""
-
-    features: FloatArray
-    rng: np.random.Generator
-
-    def make(
-        self,
-        name: str,
-        rows: IndexArray,
-        training: IndexArray,
-        seen: tuple[float, float],
-        target: FloatArray,
-        test: IndexArray,
-    ) -> tuple[Observations, FloatArray]:
-        """Train a party's model; its table of some rows, and what it says of the test rows."""
-        width = self.features.shape[1]
-        count = max(2, round(self.rng.uniform(*seen) * width))
-        columns = np.sort(self.rng.choice(width, min(count, width), replace=False))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = _model(self.rng).fit(self.features[training][:, columns], target[training])
-            said, tested = (model.predict(self.features[each][:, columns]) for each in (rows, test))
-        scores = said + 1e-9 * self.rng.normal(size=len(rows))
-        return Observations(scores, self.features[rows][:, columns], ids=rows, name=name), tested
+def _party(
+    name: str,
+    features: FloatArray,
+    rows: tuple[IndexArray, IndexArray],
+    training: IndexArray,
+    seen: tuple[float, float],
+    target: FloatArray,
+    rng: np.random.Generator,
+) -> tuple[Observations, FloatArray]:
+    """Train a party's model; its table of some rows, and what it says of other rows."""
+    width = features.shape[1]
+    count = max(2, round(rng.uniform(*seen) * width))
+    columns = np.sort(rng.choice(width, min(count, width), replace=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = _model(rng).fit(features[training][:, columns], target[training])
+        said, tested = (model.predict(features[each][:, columns]) for each in rows)
+    scores = said + 1e-9 * rng.normal(size=len(said))
+    return Observations(scores, features[rows[0]][:, columns], ids=rows[0], name=name), tested
 
 
 def _model(rng: np.random.Generator) -> Any:

@@ -23,7 +23,7 @@ from manifuse_study.datasets.partners import Partners
 from manifuse_study.experiments import classes
 from manifuse_study.experiments.plan import FIRST_SEED
 from manifuse_study.experiments.provenance import provenance
-from manifuse_study.experiments.runner import REASON_LENGTH
+from manifuse_study.experiments.runner import message_of
 from manifuse_study.experiments.store import Key, Row, Store
 
 #: Why a method has no row of a problem, by the attribute that the problem lacks.
@@ -222,6 +222,5 @@ def _measure_one(experiment: Experiment, problem: Any, name: str, row: Mapping[s
         seconds = round(time.perf_counter() - start, 4)
         accuracy, others = experiment.measures_of(problem, predictions)
     except Exception as error:  # a failure is a row, whatever it is
-        reason = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
-        return Row(**row, status="failed", reason=reason, hyperparameters=facts)
+        return Row(**row, status="failed", reason=message_of(error), hyperparameters=facts)
     return Row(**row, status="done", accuracy=accuracy, seconds=seconds, hyperparameters={**facts, **others})

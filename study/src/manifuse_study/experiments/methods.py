@@ -23,8 +23,7 @@ from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
-from manifuse_study.baselines.forest import impute_by_forest
-from manifuse_study.baselines.imputation import impute
+from manifuse_study.baselines.imputation import impute, impute_by_forest
 from manifuse_study.baselines.learned import RefittableLesson
 from manifuse_study.baselines.mtl import SharedSpace, mtl1, mtl2
 from manifuse_study.baselines.stacking import stack_by_ranksvm

@@ -166,7 +166,7 @@ def _train(job: Job) -> Rankers | str:
             dataset = _load(job.experiment.dataset, job.folder)
             return train_rankers(dataset, Roles.draw(dataset, job.experiment.protocol, job.seed), job.task, deep=True)
         except Exception as error:  # a failure is a row, whatever it is
-            return _message(error)
+            return message_of(error)
 
 
 def _measure(job: Job, rankers: Mapping[str, Rankers], about: Mapping[str, str]) -> list[Row]:
@@ -189,7 +189,7 @@ def _measure_one(job: Job, name: str, case: Case, about: Mapping[str, str]) -> R
         seconds = time.perf_counter() - start
         accuracy = case.test_accuracy(outcome.predictions)
     except Exception as error:  # a failure is a row, whatever it is
-        return job.row(name, about, status="failed", reason=_message(error))
+        return job.row(name, about, status="failed", reason=message_of(error))
     return job.row(
         name,
         about,
@@ -200,7 +200,8 @@ def _measure_one(job: Job, name: str, case: Case, about: Mapping[str, str]) -> R
     )
 
 
-def _message(error: Exception) -> str:
+def message_of(error: Exception) -> str:
+    """Say what failed in so many characters as a row keeps."""
     return f"{type(error).__name__}: {error}"[:REASON_LENGTH]
 
 
