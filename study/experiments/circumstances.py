@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 import manifuse as mf
-from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
 from manifuse_study.datasets.classifiers import VIEWS, Classifiers
@@ -215,9 +214,7 @@ def _fewest_classes(problem: Partners | Classifiers) -> int:
 
 def accuracy(problem: Partners | Classifiers, came: FloatArray) -> float:
     """Return the accuracy of scores (n,) or probabilities (n, k) on the test rows."""
-    if isinstance(problem, Partners):
-        return ranking_accuracy(problem.truth, came[problem.test])
-    return measures_of(problem, came)[0]
+    return problem.accuracy(came) if isinstance(problem, Partners) else measures_of(problem, came)[0]
 
 
 def drawn(folder: Path) -> Iterator[Drawn]:

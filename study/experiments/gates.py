@@ -15,7 +15,6 @@ from unittest.mock import patch
 import manifuse as mf
 from manifuse.columns import run_order
 from manifuse.evidence import agreement, gain, one_factor
-from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables import straightening
 from manifuse_study.datasets.partners import Partners
@@ -85,7 +84,7 @@ RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
 
 def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
     """Return the gain under every rule, with labels if there are some, and without."""
-    alone = ranking_accuracy(problem.truth, problem.main.scores[problem.test])
+    alone = problem.accuracy(problem.main.scores)
     for labels in (None,) if problem.labels is None else (None, problem.labels):
         for rule, (constants, fields) in RULES.items():
             with contextlib.ExitStack() as stack:
@@ -93,7 +92,7 @@ def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
                     stack.enter_context(patch.object(module, name, value))
                 method = mf.JointDiffusion(**fields)
                 scores = mf.refine(problem.main, problem.references, labels, method, rng=0).scores
-            gained = 100.0 * (ranking_accuracy(problem.truth, scores[problem.test]) - alone)
+            gained = 100.0 * (problem.accuracy(scores) - alone)
             number = 0 if labels is None else len(labels.keys)
             yield {"labels": number, "references": len(problem.references), "rule": rule, "gain": round(gained, 4)}
 

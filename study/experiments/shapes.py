@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import expit
 
 import manifuse as mf
-from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import standardise
 from manifuse.tables import straightening
@@ -38,7 +37,7 @@ SHAPES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
     """Return the gain of every method with every shape; with labels, if there are some, and without."""
-    alone = ranking_accuracy(problem.truth, problem.main.scores[problem.test])
+    alone = problem.accuracy(problem.main.scores)
     for shape, change in SHAPES.items():
         main, *references = (shaped(table, change) for table in (problem.main, *problem.references))
         scores = {"impute and average": mf.rivals.impute_and_average(main, references)}
@@ -48,7 +47,7 @@ def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
             with patch.object(straightening, "STRAIGHT", -2.0):
                 scores[f"not straightened{ending}"] = refined(main, references, labels)
         for method, found in scores.items():
-            gain = 100.0 * (ranking_accuracy(problem.truth, np.asarray(found)[problem.test]) - alone)
+            gain = 100.0 * (problem.accuracy(np.asarray(found)) - alone)
             yield {"shape": shape, "method": method, "gain": round(gain, 4)}
 
 

@@ -73,29 +73,29 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def run(title: str, folder: Path, seed: int) -> list[dict[str, object]]:
-    """Return the rows of one problem, which is drawn without data."""
+    """Refine one problem, which is drawn without data, for each number of labels; test rows have no label."""
     del folder
-    return [measure(title, seed, labelled) for labelled in LABELS]
-
-
-def measure(title: str, seed: int, labelled: int) -> dict[str, object]:
-    """Refine one problem; accuracies are of rows without a label."""
     # Families share no draws: means over all problems have the standard errors of independent ones.
     ours, references, truth = draw(FAMILIES[title], np.random.default_rng([seed, list(FAMILIES).index(title)]))
-    labels = mf.RankLabels(ours.keys[-labelled:], truth[-labelled:]) if labelled else None
-    result = mf.refine(ours, references, labels, rng=seed)
-    test = slice(0, len(ours) - labelled)
-    alone, accuracy = (ranking_accuracy(truth[test], scores[test]) for scores in (ours.scores, result.scores))
-    return {
-        "family": title,
-        "seed": seed,
-        "labels": labelled,
-        "accepted": result.accepted,
-        "reason": result.reason.name,
-        "alone": alone,
-        "accuracy": accuracy,
-        "reported": np.nan if result.gain is None else result.gain.value,
-    }
+    rows = []
+    for labelled in LABELS:
+        labels = mf.RankLabels(ours.keys[-labelled:], truth[-labelled:]) if labelled else None
+        result = mf.refine(ours, references, labels, rng=seed)
+        test = slice(0, len(ours) - labelled)
+        alone, accuracy = (ranking_accuracy(truth[test], scores[test]) for scores in (ours.scores, result.scores))
+        rows.append(
+            {
+                "family": title,
+                "seed": seed,
+                "labels": labelled,
+                "accepted": result.accepted,
+                "reason": result.reason.name,
+                "alone": alone,
+                "accuracy": accuracy,
+                "reported": np.nan if result.gain is None else result.gain.value,
+            }
+        )
+    return rows
 
 
 def draw(family: Family, rng: np.random.Generator) -> tuple[mf.Observations, list[mf.Observations], FloatArray]:

@@ -19,7 +19,6 @@ from scipy import special
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 
-from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise
@@ -149,7 +148,7 @@ def of_scores(folder: Path) -> Iterator[dict[str, object]]:
             if problem.labels is None:
                 continue
             for method, predict in METHODS.items():
-                found = ranking_accuracy(problem.truth, predict(problem)[problem.test])
+                found = problem.accuracy(predict(problem))
                 yield {"problem": name, "trial": trial, "method": method, "accuracy": round(found, 6)}
 
 

@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from manifuse.errors import InputError, require
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.archives import read_archive
 from manifuse.tables.labels import RankLabels
@@ -73,6 +74,10 @@ class Partners:
     def pairs(self) -> int:
         """Rows that all sides know."""
         return int(np.isin(self.references[0].keys, self.main.keys).sum())
+
+    def accuracy(self, scores: FloatArray) -> float:
+        """Ranking accuracy of scores (n,) of the main rows on the test rows."""
+        return ranking_accuracy(self.truth, scores[self.test])
 
 
 def table_names(folder: Path) -> list[str]:

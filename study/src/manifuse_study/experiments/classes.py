@@ -88,10 +88,10 @@ def labelled(problem: Classifiers) -> LogLoss:
     return score
 
 
-def _rival(name: str) -> Solve:
+def rival(name: str) -> Callable[[Any], FloatArray]:
     """A rival of the product as a method."""
-    rival = getattr(rivals, name)
-    return lambda problem: np.asarray(rival(problem.main, problem.references, problem.labels, 0))
+    predict = getattr(rivals, name)
+    return lambda problem: np.asarray(predict(problem.main, problem.references, problem.labels, 0))
 
 
 def _correct_and_smooth(problem: Classifiers) -> FloatArray:
@@ -154,10 +154,10 @@ METHODS: Mapping[str, tuple[Solve, str]] = {
     "refined": (lambda problem: refined(problem.main, problem.references, problem.labels), "labels"),
     "refined, no labels": (lambda problem: refined(problem.main, problem.references), ""),
     "refined, no references": (lambda problem: refined(problem.main, [], problem.labels), "labels"),
-    "impute and average": (_rival("impute_and_average"), ""),
-    "impute and stack": (_rival("impute_and_stack"), "labels"),
-    "own labels": (_rival("learn_from_labels"), "labels"),
-    "label spreading": (_rival("spread"), "labels"),
+    "impute and average": (rival("impute_and_average"), ""),
+    "impute and stack": (rival("impute_and_stack"), "labels"),
+    "own labels": (rival("learn_from_labels"), "labels"),
+    "label spreading": (rival("spread"), "labels"),
     "correct and smooth": (_correct_and_smooth, "labels"),
     "one against the rest": (_one_against_the_rest, ""),
     "truth told at the pairs": (_told, ""),
