@@ -17,7 +17,7 @@ import manifuse as mf
 from manifuse.evidence.neighbourhood import percentiles_of
 from manifuse.kernels.arrays import IndexArray
 from manifuse_study.datasets.dataset import data_folder
-from manifuse_study.datasets.partners import Partners
+from manifuse_study.datasets.partners import Partners, with_scores
 from manifuse_study.experiments.markdown import header, line, replace_parts
 from manifuse_study.experiments.rows import read_frame, write_rows
 from manifuse_study.experiments.scripts import drawn_from, parser_of
@@ -76,7 +76,7 @@ def lifted(table: mf.Observations, ours: mf.Observations, chosen: IndexArray) ->
     """Return a reference that gives its highest score to chosen main rows."""
     scores = table.scores.copy()
     scores[np.isin(table.keys, ours.keys[chosen])] = scores.max()
-    return mf.Observations(scores, table.table, ids=table.keys, name=table.name)
+    return with_scores(table, scores)
 
 
 def lines(path: Path) -> list[str]:

@@ -114,6 +114,12 @@ def problem(rows: int, references: int, features: int = 3) -> tuple[mf.Observati
     return table(here, 0.8, names, "main"), others
 
 
+def nearest(points: np.ndarray, count: int, *, standardised: bool = False) -> Neighbours:
+    """Find neighbours in few dimensions, where a tree is fastest."""
+    distances, indices = cKDTree(points).query(points, count + 1, workers=-1)
+    return Neighbours(indices[:, 1:], distances[:, 1:] ** 2, 1.0, standardised)
+
+
 class PointHost(Backend):
     """The host, with a search for points of few dimensions, its seconds, and the edges of the last graph."""
 
@@ -123,9 +129,9 @@ class PointHost(Backend):
     def search(self, features, query, rng):
         """Search in a tree, and add the seconds."""
         begin = time.perf_counter()
-        distances, indices = cKDTree(features).query(features, query.count + 1, workers=-1)
+        found = nearest(features, query.count, standardised=query.standardised)
         self.seconds += time.perf_counter() - begin
-        return Neighbours(indices[:, 1:], distances[:, 1:] ** 2, 1.0, query.standardised)
+        return found
 
     def graph(self, *arguments):
         """Build the graph on the host, and count its edges."""

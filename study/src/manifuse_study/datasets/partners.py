@@ -8,7 +8,7 @@ columns) and ``y`` (rows,) in the folder ``tables`` of the data folder.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,15 @@ SEEN, SEEN_BY_REFERENCE = (0.3, 0.7), (0.3, 0.9)
 
 #: A target with fewer different values is learned as it is; others are learned as ranks.
 LEVELS = 20
+
+
+def with_scores(
+    table: Observations, came: FloatArray, *, name: str | None = None, classes: Sequence[str] | None = None
+) -> Observations:
+    """Return a table with other scores (n,), or other probabilities (n, k), and by default with its own classes."""
+    known = None if table.classes is None else table.classes.names
+    names = known if classes is None else classes
+    return Observations(came, table.table, ids=table.keys, name=name or table.name, classes=names)
 
 
 @dataclass(frozen=True, eq=False)
