@@ -83,7 +83,7 @@ def ordinary(rows: Iterable[Row]) -> list[str]:
             cells = [cell(chosen[method].to_numpy()) for method in methods]
             lines.append(line(name, str(len(chosen)), *cells))
         tables.append("\n".join(lines))
-    return section("Ordinary tables", text, ["\n\n".join(tables)], (row.provenance for row in stored))
+    return section("Ordinary tables", text, ["\n\n".join(tables)], pl.DataFrame([row.provenance for row in stored]))
 
 
 def groups_of(problems: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
@@ -137,7 +137,7 @@ def shapes(rows: pl.DataFrame) -> list[str]:
     for (method,), members in groups(rows, "method"):
         values = [each["gain"].to_numpy() for _, each in groups(members, "shape")]
         lines.append(line(bold(method), str(len(values[0])), *map(cell, values)))
-    return section("The shape of scores", text, lines, rows.iter_rows(named=True))
+    return section("The shape of scores", text, lines, rows)
 
 
 def circumstances(rows: pl.DataFrame) -> list[str]:
@@ -158,7 +158,7 @@ def circumstances(rows: pl.DataFrame) -> list[str]:
             counts = ", ".join(dict.fromkeys(str(len(of_method)) for of_method in values))
             lines.append(line(circumstance, counts, *map(cell, values)))
         tables.append("\n".join(lines))
-    return section("Other circumstances", text, ["\n\n".join(tables)], rows.iter_rows(named=True))
+    return section("Other circumstances", text, ["\n\n".join(tables)], rows)
 
 
 def gates(rows: pl.DataFrame) -> list[str]:
@@ -184,6 +184,4 @@ def gates(rows: pl.DataFrame) -> list[str]:
             changed = f"{differences.mean():+.2f} ± {error:.2f}"
             lines.append(line(rule, *three(gained), changed, f"{100 * (abs(differences) > 0.05).mean():.0f} %"))
         tables.append("\n".join(lines))
-    return section(
-        "Every rule that refuses, ignores or halves", text, ["\n\n".join(tables)], rows.iter_rows(named=True)
-    )
+    return section("Every rule that refuses, ignores or halves", text, ["\n\n".join(tables)], rows)

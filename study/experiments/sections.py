@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,9 @@ from manifuse_study.experiments.result_figures import draw_payoffs
 HERE = Path(__file__).parent
 
 
-def section(title: str, text: str, lines: Sequence[str], rows: Iterable[Mapping[str, object]]) -> list[str]:
+def section(title: str, text: str, lines: Sequence[str], rows: pl.DataFrame) -> list[str]:
     """Return a section: its title, what it shows, the lines of its tables, and which code made their rows."""
-    return [f"## {title}", "", text, "", *lines, "", made_by(rows), ""]
+    return [f"## {title}", "", text, "", *lines, "", made_by(rows.iter_rows(named=True)), ""]
 
 
 def groups(rows: pl.DataFrame, *names: str) -> Iterable[tuple[tuple[Any, ...], pl.DataFrame]]:
@@ -28,7 +28,7 @@ def groups(rows: pl.DataFrame, *names: str) -> Iterable[tuple[tuple[Any, ...], p
     return rows.partition_by(names, as_dict=True, maintain_order=True).items()
 
 
-def payoff(rows: list[dict[str, str]]) -> list[str]:
+def payoff(rows: pl.DataFrame) -> list[str]:
     """Show when references pay, and draw it."""
     maps = {title_of(*of): found for of in MAPS if (found := payoffs(rows, *of))}
     figure = draw_payoffs(maps)
@@ -70,7 +70,7 @@ def simulated(rows: pl.DataFrame) -> list[str]:
         excess = 100 * taken["reported"].to_numpy() - gains
         cells.append(f"{excess.mean():+.2f} ± {excess.std(ddof=1) / np.sqrt(len(excess)):.2f}")
         lines.append(line(family, *cells))
-    return section("Simulated problems, made to mislead", text, lines, rows.iter_rows(named=True))
+    return section("Simulated problems, made to mislead", text, lines, rows)
 
 
 def calibration(rows: pl.DataFrame) -> list[str]:
@@ -94,7 +94,7 @@ def calibration(rows: pl.DataFrame) -> list[str]:
         both = (each.reshape(5, 2).sum(axis=1).tolist() for each in (true, pairs))
         cells = [f"{100 * rightly / of:.0f}" if of else "—" for rightly, of in zip(*both, strict=True)]
         lines.append(line(title, *cells, f"{100 * np.abs(sure - true).sum() / pairs.sum():.1f}"))
-    return section("Whether standard errors are right", text, [*lines, *held], rows.iter_rows(named=True))
+    return section("Whether standard errors are right", text, [*lines, *held], rows)
 
 
 def ablation(rows: pl.DataFrame) -> list[str]:
@@ -116,7 +116,7 @@ def ablation(rows: pl.DataFrame) -> list[str]:
         lines.append(line(variant, *cells))
     hw, digits = (100 * rows.filter(dataset=name)["ind"].to_numpy().mean() for name in ("hw", "digits"))
     lines += ["", f"Ind on these splits: HW {hw:.2f}, digits {digits:.2f}."]
-    return section("One choice changed at a time", text, lines, rows.iter_rows(named=True))
+    return section("One choice changed at a time", text, lines, rows)
 
 
 def cut(rows: pl.DataFrame) -> list[str]:
@@ -147,4 +147,4 @@ def toy(rows: pl.DataFrame) -> list[str]:
         cells = [panel, f"{correlation.mean():.3f} ± {correlation.std(ddof=1):.3f}"]
         cells += [f"{within.mean():.2f}", f"{elsewhere.mean():.2f}", f"{(within - elsewhere).mean():.2f}"]
         lines.append(line(rule, *cells))
-    return section("Toy tasks (section 3.1)", text, lines, rows.iter_rows(named=True))
+    return section("Toy tasks (section 3.1)", text, lines, rows)

@@ -72,7 +72,7 @@ def main() -> None:
         *ordinary(read_rows(HERE / "results" / "tables")),
         results_page("results.md", summaries, findings, deviations_of(summaries, folder)).rstrip(),
         "",
-        *payoff(read_csv(HERE / "results" / "map.csv")),
+        *payoff(read("map")),
         *shapes(read("shapes")),
         *circumstances(read("circumstances")),
         *gates(read("gates")),
