@@ -1,32 +1,25 @@
 """Change one choice at a time, on the splits on which the defaults were chosen, and write a row for each variant.
 
-Usage: python study/experiments/ablation.py [--data DIR] [--jobs 2]
+Usage: python study/experiments/ablation.py [--data DIR] [--trials 5] [--first 0] [--jobs 2] [SET ...]
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
-from manifuse_study.datasets.dataset import Dataset, data_folder
-from manifuse_study.datasets.digits import digits
-from manifuse_study.datasets.hw import HW
-from manifuse_study.experiments.protocol import Protocol
-from manifuse_study.experiments.provenance import provenance, rows_csv
 from manifuse_study.experiments.published import PUBLISHED_STEPS, STEP_SIZES, WEIGHT_SCALES, run_alone
-from manifuse_study.experiments.trial import Case, Trial
+from manifuse_study.experiments.scripts import cases_of, run_by_set
+from manifuse_study.experiments.trial import Case
 
-HERE = Path(__file__).parent
-SEEDS = range(5)
+OUT = Path(__file__).parent / "results" / "ablation.csv"
+SETS = ("hw", "digits")
 #: Algorithm 1 runs by itself here, because what labels teach would hide what its choices do. Labels choose the cell.
 BASE = Algorithm1()
 CANDIDATES = {
@@ -65,22 +58,9 @@ UNLABELLED = {
 }
 
 
-def main() -> None:
-    """Run every variant on every split."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=None)
-    parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args()
-    folder = data_folder(options.data)
-    jobs = [(load, seed) for load in (lambda: HW.load(folder), digits) for seed in SEEDS]
-    parts = Parallel(n_jobs=options.jobs)(delayed(run)(load, seed) for load, seed in jobs)
-    (HERE / "results" / "ablation.csv").write_bytes(rows_csv([row for part in parts for row in part]))
-
-
-def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:
+def run(dataset: str, folder: Path, seed: int) -> list[dict[str, object]]:
     """Return a row for every variant, with and without labels: mean accuracy over the tasks of one split."""
-    trial = Trial.prepare(load(), Protocol("decoupled"), seed)
-    cases = [Case(trial, view) for view in trial.dataset.tasks]
+    cases = cases_of(dataset, folder, seed)
     ind = np.mean([case.test_accuracy(case.main.scores) for case in cases])
     rows = []
     for labelled in (True, False):
@@ -90,16 +70,17 @@ def run(load: Callable[[], Dataset], seed: int) -> list[dict[str, object]]:
                 predictions, taken = predict(case, method, labelled, safeguarded=name != "not safeguarded")
                 accuracies.append(case.test_accuracy(predictions))
                 rounds.append(taken)
-            row = {
-                "dataset": trial.dataset.name,
-                "seed": seed,
-                "variant": name,
-                "labelled": labelled,
-                "ind": ind,
-                "accuracy": np.mean(accuracies),
-                "rounds": np.mean(rounds),
-            }
-            rows.append({**row, **provenance()})
+            rows.append(
+                {
+                    "dataset": dataset,
+                    "seed": seed,
+                    "variant": name,
+                    "labelled": labelled,
+                    "ind": ind,
+                    "accuracy": np.mean(accuracies),
+                    "rounds": np.mean(rounds),
+                }
+            )
     return rows
 
 
@@ -120,4 +101,4 @@ def predict(
 
 
 if __name__ == "__main__":
-    main()
+    run_by_set(run, OUT, SETS, trials=5, first=0, description=__doc__)

@@ -8,7 +8,6 @@ regression, the intervals of 90 % are counted that hold the truth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -19,11 +18,8 @@ from manifuse.kernels.arrays import FloatArray
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement
-from manifuse_study.datasets.catalogue import CATALOGUE
-from manifuse_study.experiments.by_set import run_by_set
-from manifuse_study.experiments.plan import EXPERIMENTS
-from manifuse_study.experiments.provenance import provenance
-from manifuse_study.experiments.trial import Case, Trial
+from manifuse_study.experiments.scripts import cases_of, run_by_set
+from manifuse_study.experiments.trial import Case
 
 OUT = Path(__file__).parent / "results" / "calibration.csv"
 SETS = ("hw", "cal7", "osr-decoupled", "pubfig-decoupled", "digits", "osr", "pubfig", "awa", "lipophilicity")
@@ -31,34 +27,21 @@ REGRESSIONS = ("lipophilicity",)
 BINS, PAIRS = 10, 20_000
 
 
-@dataclass(frozen=True)
-class Count:
-    """Pairs, or intervals, of one task: what is expected of them, and what is true, summed in each bin."""
-
-    number: FloatArray
-    expected: FloatArray
-    right: FloatArray
-
-
 def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:
     """Return a row for every bin of one split, over all tasks whose refinement was accepted."""
-    experiment = EXPERIMENTS[name]
-    trial = Trial.prepare(CATALOGUE[experiment.dataset].load(folder), experiment.protocol, seed)
-    cases = [Case(trial, task) for task in trial.dataset.tasks]
+    cases = cases_of(name, folder, seed)
     rows = summed(name, seed, "pairs", [ordered(case) for case in cases])
     if name in REGRESSIONS:
         rows += summed(name, seed, "intervals", [held(case) for case in cases])
     return rows
 
 
-def summed(name: str, seed: int, what: str, counts: list[Count | None]) -> list[dict[str, object]]:
-    """Return a row for every bin that is not empty."""
+def summed(name: str, seed: int, what: str, counts: list[FloatArray | None]) -> list[dict[str, object]]:
+    """Return a row for every bin that is not empty; the counts of a task are those of `ordered`."""
     taken = [count for count in counts if count is not None]
     if not taken:
         return []
-    number, expected, right = (
-        np.sum([getattr(count, part) for count in taken], axis=0) for part in ("number", "expected", "right")
-    )
+    number, expected, right = np.sum(taken, axis=0)
     return [
         {
             "dataset": name,
@@ -68,7 +51,6 @@ def summed(name: str, seed: int, what: str, counts: list[Count | None]) -> list[
             "number": int(number[each]),
             "expected": expected[each] / number[each],
             "right": right[each] / number[each],
-            **provenance(),
         }
         for each in np.flatnonzero(number)
     ]
@@ -80,8 +62,14 @@ def refined(case: Case, task: Literal["ranking", "regression"]) -> Refinement | 
     return result if result.accepted else None
 
 
-def ordered(case: Case) -> Count | None:
-    """Gather pairs of test rows with different truths by the probability that they are ordered rightly."""
+def ordered(case: Case) -> FloatArray | None:
+    """Gather pairs of test rows with different truths by the probability that they are ordered rightly.
+
+    Returns
+    -------
+    (3, bins) array or None
+        In each bin, how many pairs there are, how many are expected to be right, and how many are.
+    """
     result = refined(case, "ranking")
     if result is None:
         return None
@@ -94,11 +82,11 @@ def ordered(case: Case) -> Count | None:
     right = (said > 0.5) == (truth[first] > truth[second])
     said = np.maximum(said, 1.0 - said)
     place = np.minimum(((said - 0.5) * 2 * BINS).astype(int), BINS - 1)
-    return Count(*(np.bincount(place, of, BINS).astype(np.float64) for of in (np.ones_like(said), said, right)))
+    return np.array([np.bincount(place, of, BINS) for of in (np.ones_like(said), said, right)])
 
 
-def held(case: Case) -> Count | None:
-    """Count the test rows whose interval of 90 % holds the truth."""
+def held(case: Case) -> FloatArray | None:
+    """Count the test rows whose interval of 90 % holds the truth, in one bin."""
     result = refined(case, "regression")
     if result is None:
         return None
@@ -108,7 +96,7 @@ def held(case: Case) -> Count | None:
     rows = np.flatnonzero(np.isin(result.main.keys, test.astype(str)))
     truth = case.trial.dataset.tasks[case.task].labels[result.main.keys[rows].astype(int)]
     inside = np.abs(result.scores[rows] - truth) <= norm.ppf(0.95) * errors[rows]
-    return Count(np.array([len(rows)]), np.array([0.9 * len(rows)]), np.array([inside.sum()]))
+    return np.array([[len(rows)], [0.9 * len(rows)], [inside.sum()]])
 
 
 if __name__ == "__main__":

@@ -9,19 +9,17 @@ draws from tables without views, trials 100 to 103.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 import manifuse as mf
-from manifuse.evidence.accuracy import ranking_accuracy
-from manifuse.kernels.arrays import FloatArray, IndexArray
+from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import standardise
-from manifuse_study.datasets.classifiers import Classifiers
-from manifuse_study.datasets.partners import Partners
-from manifuse_study.experiments.by_problem import drawn_classifiers, drawn_problems, refined, run_by_problem
-from manifuse_study.experiments.classes import measures_of
+from manifuse_study.datasets.classifiers import VIEWS, Classifiers
+from manifuse_study.datasets.partners import Partners, with_scores
+from manifuse_study.experiments.classes import measures_of, refined
+from manifuse_study.experiments.scripts import Drawn, drawn_from, run_by_problem
 
 OUT = Path(__file__).parent / "results" / "circumstances.csv"
 
@@ -37,27 +35,10 @@ References = Sequence[mf.Observations]
 Circumstance = Callable[[mf.Observations, References, np.random.Generator], References]
 
 
-def changed(
-    table: mf.Observations,
-    came: FloatArray | None = None,
-    *,
-    rows: IndexArray | None = None,
-    name: str | None = None,
-    classes: Sequence[str] | None = None,
-) -> mf.Observations:
-    """Return some rows of a table, or a table with other scores."""
-    came = table.came if came is None else came
-    rows = np.arange(len(table)) if rows is None else rows
-    known = None if table.classes is None else table.classes.names
-    features = None if table.table is None else table.table[rows]
-    names = known if classes is None else classes
-    return mf.Observations(came[rows], features, ids=table.keys[rows], name=name or table.name, classes=names)
-
-
 def with_pairs(table: mf.Observations, main: mf.Observations, kept: np.ndarray) -> mf.Observations:
     """Return a reference that knows no other main rows than those with ids ``kept``."""
     there = ~np.isin(table.keys, main.keys) | np.isin(table.keys, kept)
-    return changed(table, rows=np.flatnonzero(there))
+    return table.take(np.flatnonzero(there))
 
 
 def few_pairs(main: mf.Observations, others: References, rng: np.random.Generator) -> References:
@@ -89,7 +70,7 @@ def noise(main: mf.Observations, others: References, rng: np.random.Generator) -
     """Add two references for each that say what it says of other rows."""
     del main
     mixed = [
-        changed(each, each.came[rng.permutation(len(each))], name=f"{each.name} {copy}")
+        with_scores(each, each.came[rng.permutation(len(each))], name=f"{each.name} {copy}")
         for each in others
         for copy in "ab"
     ]
@@ -107,14 +88,14 @@ def versions(main: mf.Observations, others: References, rng: np.random.Generator
         else:
             came = last.came * np.exp(VERSION * said)
             came = came / came.sum(axis=1, keepdims=True)
-        more.append(changed(last, came, name=f"{last.name} {copy}"))
+        more.append(with_scores(last, came, name=f"{last.name} {copy}"))
     return [*others, *more]
 
 
 def decisions(main: mf.Observations, others: References, rng: np.random.Generator) -> References:
     """Let references say yes or no, or name a class, and nothing else."""
     del main, rng
-    return [changed(each, _decided(each)) for each in others]
+    return [with_scores(each, _decided(each)) for each in others]
 
 
 def _decided(table: mf.Observations) -> FloatArray:
@@ -132,7 +113,7 @@ def half_the_classes(main: mf.Observations, others: References, rng: np.random.G
         known = np.sort(rng.choice(len(each.classes), len(each.classes) // 2, replace=False))
         left = each.came[:, known] + 1e-3
         left = left / left.sum(axis=1, keepdims=True)
-        halves.append(changed(each, left, classes=[each.classes.names[place] for place in known]))
+        halves.append(with_scores(each, left, classes=[each.classes.names[place] for place in known]))
     return halves
 
 
@@ -145,7 +126,7 @@ def one_class(main: mf.Observations, others: References, rng: np.random.Generato
         place = int(rng.integers(len(each.classes)))
         probability = each.came[:, place]
         came = np.stack([probability, 1.0 - probability], axis=1)
-        told.append(changed(each, came, classes=(each.classes.names[place], "other")))
+        told.append(with_scores(each, came, classes=(each.classes.names[place], "other")))
     return told
 
 
@@ -197,7 +178,7 @@ def rows_of(problem: Partners | Classifiers) -> Iterator[dict[str, object]]:
                 continue
             labels = of_each_class(labels, rng)
         if circumstance == OUR_OWN_TOO:
-            main = changed(main, _decided(main))
+            main = with_scores(main, _decided(main))
         others = list(change(main, problem.references, rng))
         if min(np.isin(each.keys, main.keys).sum() for each in others) < FEWEST_PAIRS:
             continue
@@ -216,15 +197,16 @@ def _fewest_classes(problem: Partners | Classifiers) -> int:
 
 def accuracy(problem: Partners | Classifiers, came: FloatArray) -> float:
     """Return the accuracy of scores (n,) or probabilities (n, k) on the test rows."""
-    if isinstance(problem, Partners):
-        return ranking_accuracy(problem.truth, came[problem.test])
-    return measures_of(problem, came)[0]
+    return problem.accuracy(came) if isinstance(problem, Partners) else measures_of(problem, came)[0]
+
+
+def drawn(folder: Path) -> Iterator[Drawn]:
+    """Problems of scores, and of classes without views."""
+    yield from drawn_from("tables", folder, TRIALS)
+    for name, seed, draw in drawn_from("classes", folder, TRIALS_OF_CLASSES):
+        if name not in VIEWS and not name.endswith("labels"):
+            yield name, seed, draw
 
 
 if __name__ == "__main__":
-    run_by_problem(
-        rows_of,
-        OUT,
-        lambda folder: chain(drawn_problems(folder, TRIALS), drawn_classifiers(folder, TRIALS_OF_CLASSES)),
-        description=__doc__,
-    )
+    run_by_problem(rows_of, OUT, drawn, description=__doc__)

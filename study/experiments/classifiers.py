@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
-from ordinary import bold
-from sections import header, line, made_by
+import polars as pl
+from ordinary import bold, frame_of
 
-from manifuse.kernels.arrays import FloatArray
 from manifuse_study.experiments.classes import METHODS, METHODS_ON_RISKS, ORACLES
+from manifuse_study.experiments.markdown import header, line, made_by
 from manifuse_study.experiments.store import Row
 
 #: How names of problems end that are made of views and of halves; others are drawn.
-MADE = ("labels",)
+MADE = "labels"
 
 
 def of_classes(rows: Iterable[Row]) -> list[str]:
@@ -25,19 +25,18 @@ def of_classes(rows: Iterable[Row]) -> list[str]:
         If a row failed.
     """
     stored = list(rows)
-    done = _done(stored)
-    drawn = [row for row in done if not row.task.endswith(MADE)]
+    done, is_made = frame_of(stored), pl.col("task").str.ends_with(MADE)
     trials = len({row.trial for row in stored})
     return [
         f"Problems that are drawn ({trials} of each table); *calibration* is the error of 15 bins, in points:",
         "",
-        *_gains(drawn),
+        *_gains(done.filter(~is_made)),
         "",
         f"Accuracy in per cent, mean of {trials} splits:",
         "",
-        *_accuracies([row for row in done if row.task.endswith(MADE)]),
+        *_accuracies(done.filter(is_made)),
         "",
-        made_by([row.provenance for row in stored]),
+        made_by(row.provenance for row in stored),
     ]
 
 
@@ -50,60 +49,43 @@ def of_risks(rows: Iterable[Row]) -> list[str]:
         If a row failed.
     """
     stored = list(rows)
-    done = [row for row in _done(stored) if row.hyperparameters["labels"]]
-    count = len({(row.task, row.trial) for row in done})
-    lines = header(f"{count} problems", ("accuracy, %", "log loss", "calibration error, points"))
+    done = frame_of(stored).filter(pl.col("labels") > 0)
+    count = done.n_unique(["task", "trial"])
+    lines = header(f"{count} problems", "accuracy, %", "log loss", "calibration error, points")
     for method in METHODS_ON_RISKS:
-        of_method = [row for row in done if row.method == method]
-        names = ("accuracy", "log_loss", "calibration")
-        accuracy, loss, error = (np.mean([_measure(row, name) for row in of_method]) for name in names)
-        lines.append(line(bold(method), [f"{100.0 * accuracy:.1f}", f"{loss:.3f}", f"{100.0 * error:.1f}"]))
-    return [*lines, "", made_by([row.provenance for row in stored])]
+        of_method = done.filter(method=method)
+        accuracy, loss, error = (of_method[name].to_numpy().mean() for name in ("accuracy", "log_loss", "calibration"))
+        lines.append(line(bold(method), f"{100.0 * accuracy:.1f}", f"{loss:.3f}", f"{100.0 * error:.1f}"))
+    return [*lines, "", made_by(row.provenance for row in stored)]
 
 
-def _done(rows: Sequence[Row]) -> list[Row]:
-    """Rows with a result; a row that failed is an error."""
-    failed = next((row for row in rows if row.status == "failed"), None)
-    if failed is not None:
-        raise ValueError(f"{failed.method} failed on {failed.task}: {failed.reason}")
-    return [row for row in rows if row.status == "done"]
-
-
-def _gains(rows: Sequence[Row]) -> list[str]:
+def _gains(rows: pl.DataFrame) -> list[str]:
     """What every method gains over the main classifier alone."""
-    alone = {(row.task, row.trial): row for row in rows if row.method == "alone"}
+    alone = rows.filter(method="alone")
+    both = rows.join(alone, on=["task", "trial"], suffix=" alone", maintain_order="left")
     names = ("gain, points", "log loss", "5 % quantile", "worse by a point", "calibration", "before", "problems")
-    lines = header("", names)
+    lines = header("", *names)
     for method in METHODS:
-        of_method = [row for row in rows if row.method == method]
-        if method == "alone" or not of_method:
+        found = both.filter(method=method)
+        if method == "alone" or not len(found):
             continue
-        pairs = [(row, alone[row.task, row.trial]) for row in of_method]
-        points = np.array([100.0 * (_measure(one, "accuracy") - _measure(other, "accuracy")) for one, other in pairs])
-        losses = [_measure(one, "log_loss") - _measure(other, "log_loss") for one, other in pairs]
-        errors: FloatArray = 100.0 * np.array([[_measure(each, "calibration") for each in pair] for pair in pairs])
-        after, before = errors.mean(axis=0)
-        cells = [f"{points.mean():+.1f}", f"{np.mean(losses):+.2f}", f"{np.quantile(points, 0.05):+.1f}"]
-        cells += [f"{(points < -1.0).mean():.0%}", f"{after:.1f}", f"{before:.1f}", str(len(pairs))]
-        lines.append(line(_name(method), cells))
+        points = 100.0 * (found["accuracy"] - found["accuracy alone"]).to_numpy()
+        losses = (found["log_loss"] - found["log_loss alone"]).to_numpy()
+        after, before = (100.0 * found[name].to_numpy().mean() for name in ("calibration", "calibration alone"))
+        cells = [f"{points.mean():+.1f}", f"{losses.mean():+.2f}", f"{np.quantile(points, 0.05):+.1f}"]
+        cells += [f"{(points < -1.0).mean():.0%}", f"{after:.1f}", f"{before:.1f}", str(len(found))]
+        lines.append(line(_name(method), *cells))
     return lines
 
 
-def _accuracies(rows: Sequence[Row]) -> list[str]:
+def _accuracies(rows: pl.DataFrame) -> list[str]:
     """Mean accuracy of every method on the problems that are made of views and halves."""
-    tasks = sorted({row.task for row in rows}, key=lambda task: (task.split(",")[0], len(task), task))
-    lines = header("", [task.removesuffix(" labels") for task in tasks])
+    tasks = sorted(rows["task"].unique(), key=lambda task: (task.split(",")[0], len(task), task))
+    lines = header("", *(task.removesuffix(" labels") for task in tasks))
     for method in METHODS:
-        cells = []
-        for task in tasks:
-            found = [_measure(row, "accuracy") for row in rows if (row.task, row.method) == (task, method)]
-            cells.append(f"{100.0 * np.mean(found):.1f}" if found else "\u2013")
-        lines.append(line(_name(method), cells))
+        found = [rows.filter(task=task, method=method)["accuracy"].to_numpy() for task in tasks]
+        lines.append(line(_name(method), *(f"{100.0 * each.mean():.1f}" if len(each) else "\u2013" for each in found)))
     return lines
-
-
-def _measure(row: Row, name: str) -> float:
-    return float((row.accuracy or 0.0) if name == "accuracy" else row.hyperparameters[name])
 
 
 def _name(method: str) -> str:

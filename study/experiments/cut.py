@@ -11,11 +11,7 @@ import numpy as np
 
 from manifuse.run.refine import refine
 from manifuse.tables.observations import Observations
-from manifuse_study.datasets.catalogue import CATALOGUE
-from manifuse_study.experiments.by_set import run_by_set
-from manifuse_study.experiments.plan import EXPERIMENTS
-from manifuse_study.experiments.provenance import provenance
-from manifuse_study.experiments.trial import Case, Trial
+from manifuse_study.experiments.scripts import cases_of, run_by_set
 
 OUT = Path(__file__).parent / "results" / "cut.csv"
 SETS = ("hw", "digits", "cal7", "lipophilicity", "osr-decoupled", "pubfig-decoupled")
@@ -23,17 +19,14 @@ SETS = ("hw", "digits", "cal7", "lipophilicity", "osr-decoupled", "pubfig-decoup
 
 def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:
     """Return a row for every task, with labels and without."""
-    experiment = EXPERIMENTS[name]
-    trial = Trial.prepare(CATALOGUE[experiment.dataset].load(folder), experiment.protocol, seed)
     rows = []
-    for task in trial.dataset.tasks:
-        case = Case(trial, task)
+    for case in cases_of(name, folder, seed):
         cut = [bare(case.main, table) for table in case.references]
         for labels in (None, case.labels):
             found = [refine(case.main, tables, labels, rng=seed).scores for tables in (case.references, cut)]
             accuracies = dict(zip(("whole", "cut"), map(case.test_accuracy, found), strict=True))
-            row = {"dataset": name, "task": task, "seed": seed, "labelled": labels is not None}
-            rows.append({**row, **accuracies, **provenance()})
+            row = {"dataset": name, "task": case.task, "seed": seed, "labelled": labels is not None}
+            rows.append({**row, **accuracies})
     return rows
 
 

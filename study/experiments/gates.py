@@ -7,7 +7,6 @@ those of the development seeds 0 to 3. Usage: python study/experiments/gates.py 
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -16,11 +15,10 @@ from unittest.mock import patch
 import manifuse as mf
 from manifuse.columns import run_order
 from manifuse.evidence import agreement, gain, one_factor
-from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray
 from manifuse.tables import straightening
 from manifuse_study.datasets.partners import Partners
-from manifuse_study.experiments.by_problem import drawn_problems, run_by_problem
+from manifuse_study.experiments.scripts import drawn_from, run_by_problem
 
 OUT = Path(__file__).parent / "results" / "gates.csv"
 
@@ -86,19 +84,18 @@ RULES: Mapping[str, tuple[Change, Mapping[str, bool]]] = {
 
 def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
     """Return the gain under every rule, with labels if there are some, and without."""
-    alone = ranking_accuracy(problem.truth, problem.main.scores[problem.test])
+    alone = problem.accuracy(problem.main.scores)
     for labels in (None,) if problem.labels is None else (None, problem.labels):
         for rule, (constants, fields) in RULES.items():
-            with contextlib.ExitStack() as stack, warnings.catch_warnings():
-                warnings.simplefilter("ignore", mf.ManifuseWarning)
+            with contextlib.ExitStack() as stack:
                 for (module, name), value in constants.items():
                     stack.enter_context(patch.object(module, name, value))
                 method = mf.JointDiffusion(**fields)
                 scores = mf.refine(problem.main, problem.references, labels, method, rng=0).scores
-            gained = 100.0 * (ranking_accuracy(problem.truth, scores[problem.test]) - alone)
+            gained = 100.0 * (problem.accuracy(scores) - alone)
             number = 0 if labels is None else len(labels.keys)
             yield {"labels": number, "references": len(problem.references), "rule": rule, "gain": round(gained, 4)}
 
 
 if __name__ == "__main__":
-    run_by_problem(rows_of, OUT, lambda folder: drawn_problems(folder, TRIALS), description=__doc__)
+    run_by_problem(rows_of, OUT, lambda folder: drawn_from("tables", folder, TRIALS), description=__doc__)

@@ -7,23 +7,20 @@ The problems are the first 60 of the development seeds that have labels and thre
 
 from __future__ import annotations
 
-import argparse
-import csv
-import warnings
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 import manifuse as mf
 from manifuse.evidence.neighbourhood import percentiles_of
 from manifuse.kernels.arrays import IndexArray
 from manifuse_study.datasets.dataset import data_folder
-from manifuse_study.datasets.partners import Partners
-from manifuse_study.experiments.by_problem import drawn_problems
-from manifuse_study.experiments.provenance import provenance, rows_csv
+from manifuse_study.datasets.partners import Partners, with_scores
+from manifuse_study.experiments.markdown import header, line, replace_parts
+from manifuse_study.experiments.rows import read_frame, write_rows
+from manifuse_study.experiments.scripts import drawn_from, parser_of
 
 HERE = Path(__file__).parent
 OUT, PAGE = HERE / "results" / "lifted.csv", HERE.parents[1] / "docs" / "governance.md"
@@ -36,21 +33,16 @@ LIFTING = {1: "one reference of three", REFERENCES: "three references that agree
 
 def main() -> None:
     """Write the rows and the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=None)
-    folder = data_folder(parser.parse_args().data)
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", mf.ManifuseWarning)
-        rows = [{**row, **provenance()} for row in map(row_of, islice(problems(folder), PROBLEMS))]
-    OUT.write_bytes(rows_csv(rows))
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- lifted -->\n")
-    tail = rest.partition("<!-- /lifted -->")[2]
-    PAGE.write_text("\n".join([f"{head}<!-- lifted -->", *lines(), f"<!-- /lifted -->{tail}"]), encoding="utf-8")
+    options = parser_of(__doc__, OUT).parse_args()
+    drawn = islice(problems(data_folder(options.data)), PROBLEMS)
+    write_rows(options.out, ([row_of(problem)] for problem in drawn))
+    replace_parts(PAGE, {"lifted": lines(options.out)})
 
 
 def problems(folder: Path) -> Iterator[Partners]:
     """Draw problems that have labels and enough references, trial by trial."""
-    for _, _, problem in drawn_problems(folder, range(4)):
+    for _, _, draw in drawn_from("tables", folder, range(4)):
+        problem = draw()
         if problem.labels is not None and len(problem.references) >= REFERENCES:
             yield problem
 
@@ -84,21 +76,16 @@ def lifted(table: mf.Observations, ours: mf.Observations, chosen: IndexArray) ->
     """Return a reference that gives its highest score to chosen main rows."""
     scores = table.scores.copy()
     scores[np.isin(table.keys, ours.keys[chosen])] = scores.max()
-    return mf.Observations(scores, table.table, ids=table.keys, name=table.name)
+    return with_scores(table, scores)
 
 
-def lines() -> list[str]:
+def lines(path: Path) -> list[str]:
     """Return the table of the page from the rows: mean, and 95 % quantile."""
-    with OUT.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    made = [
-        "| lifted by, in percentiles, mean (95 % quantile) | no labels | 50 honest labels |",
-        "| --- | ---: | ---: |",
-    ]
+    rows = read_frame(path)
+    made = header("lifted by, in percentiles, mean (95 % quantile)", "no labels", "50 honest labels")
     for count, name in LIFTING.items():
-        values = [np.array([float(row[f"lifted {count} {what}"]) for row in rows]) for what in ("none", "labels")]
-        cells = [f"{each.mean():.0f} ({np.quantile(each, 0.95):.0f})" for each in values]
-        made.append(f"| {name} | {' | '.join(cells)} |")
+        values = [rows[f"lifted {count} {what}"].to_numpy() for what in ("none", "labels")]
+        made.append(line(name, *(f"{each.mean():.0f} ({np.quantile(each, 0.95):.0f})" for each in values)))
     return made
 
 

@@ -11,11 +11,7 @@ from pathlib import Path
 
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
-from manifuse_study.datasets.catalogue import CATALOGUE
-from manifuse_study.experiments.by_set import run_by_set
-from manifuse_study.experiments.plan import EXPERIMENTS
-from manifuse_study.experiments.provenance import provenance
-from manifuse_study.experiments.trial import Case, Trial
+from manifuse_study.experiments.scripts import cases_of, run_by_set
 
 OUT = Path(__file__).parent / "results" / "sample.csv"
 SETS = ("awa", "hw", "osr-decoupled")
@@ -24,11 +20,8 @@ SHARES = (1.0, 0.5, 0.25)
 
 def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:
     """Return a row for every task and every size of the part that is fitted, with labels and without."""
-    experiment = EXPERIMENTS[name]
-    trial = Trial.prepare(CATALOGUE[experiment.dataset].load(folder), experiment.protocol, seed)
     rows = []
-    for task in trial.dataset.tasks:
-        case = Case(trial, task)
+    for case in cases_of(name, folder, seed):
         for labels in (case.labels, None):
             for share in SHARES:
                 fitted = None if share == 1.0 else max(100, round(share * len(case.main)))
@@ -38,7 +31,7 @@ def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:
                 rows.append(
                     {
                         "dataset": name,
-                        "task": task,
+                        "task": case.task,
                         "seed": seed,
                         "labelled": labels is not None,
                         "share": share,
@@ -47,7 +40,6 @@ def run(name: str, folder: Path, seed: int) -> list[dict[str, object]]:
                         "alone": case.test_accuracy(case.main.scores),
                         "accuracy": case.test_accuracy(result.scores),
                         "seconds": round(time.perf_counter() - start, 3),
-                        **provenance(),
                     }
                 )
     return rows

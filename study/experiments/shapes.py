@@ -16,12 +16,12 @@ import numpy as np
 from scipy.special import expit
 
 import manifuse as mf
-from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray
 from manifuse.kernels.sphere import standardise
 from manifuse.tables import straightening
-from manifuse_study.datasets.partners import Partners
-from manifuse_study.experiments.by_problem import drawn_problems, refined, run_by_problem
+from manifuse_study.datasets.partners import Partners, with_scores
+from manifuse_study.experiments.classes import refined
+from manifuse_study.experiments.scripts import drawn_from, run_by_problem
 
 OUT = Path(__file__).parent / "results" / "shapes.csv"
 
@@ -37,9 +37,9 @@ SHAPES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
     """Return the gain of every method with every shape; with labels, if there are some, and without."""
-    alone = ranking_accuracy(problem.truth, problem.main.scores[problem.test])
+    alone = problem.accuracy(problem.main.scores)
     for shape, change in SHAPES.items():
-        main, *references = (shaped(table, change) for table in (problem.main, *problem.references))
+        main, *references = (with_scores(table, change(table.scores)) for table in (problem.main, *problem.references))
         scores = {"impute and average": mf.rivals.impute_and_average(main, references)}
         for labels in (None,) if problem.labels is None else (None, problem.labels):
             ending = ", no labels" if labels is None else ""
@@ -47,15 +47,9 @@ def rows_of(problem: Partners) -> Iterator[dict[str, object]]:
             with patch.object(straightening, "STRAIGHT", -2.0):
                 scores[f"not straightened{ending}"] = refined(main, references, labels)
         for method, found in scores.items():
-            gain = 100.0 * (ranking_accuracy(problem.truth, np.asarray(found)[problem.test]) - alone)
+            gain = 100.0 * (problem.accuracy(np.asarray(found)) - alone)
             yield {"shape": shape, "method": method, "gain": round(gain, 4)}
 
 
-def shaped(table: mf.Observations, change: Callable[[FloatArray], FloatArray]) -> mf.Observations:
-    """Return a table with scores of another shape."""
-    names, features = table.feature_names, table.table
-    return mf.Observations(change(table.scores), features, ids=table.keys, name=table.name, feature_names=names)
-
-
 if __name__ == "__main__":
-    run_by_problem(rows_of, OUT, lambda folder: drawn_problems(folder, TRIALS), description=__doc__)
+    run_by_problem(rows_of, OUT, lambda folder: drawn_from("tables", folder, TRIALS), description=__doc__)

@@ -1,6 +1,6 @@
 """Refine simulated problems, most of them made to mislead, and write a row for each.
 
-Usage: python study/experiments/simulated.py [--problems 60] [--jobs 2] [--first 100]
+Usage: python study/experiments/simulated.py [--trials 60] [--first 100] [--jobs 2] [FAMILY ...]
 
 Six references know the same 100 of 600 main rows, and have 200 rows of their own. Every table has features of its own,
 which show a part of the same hidden variables. A predictor errs partly at random and partly in a way that these show.
@@ -8,20 +8,17 @@ which show a part of the same hidden variables. A predictor errs partly at rando
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 
 import manifuse as mf
 from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.sphere import standardise
-from manifuse_study.experiments.provenance import provenance, rows_csv
+from manifuse_study.experiments.scripts import run_by_set
 
 OUT = Path(__file__).parent / "results" / "simulated.csv"
 MAIN, PAIRS, OWN, REFERENCES = 600, 100, 200, 6
@@ -75,38 +72,30 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
-def main() -> None:
-    """Run every problem."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--problems", type=int, default=60, help="of each family")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--first", type=int, default=100, help="seed of the first problem")
-    parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args()
-    cells = product(FAMILIES, range(options.first, options.first + options.problems), LABELS)
-    rows = Parallel(n_jobs=options.jobs)(delayed(measure)(*cell) for cell in cells)
-    options.out.write_bytes(rows_csv(rows))
-
-
-def measure(title: str, seed: int, labelled: int) -> dict[str, object]:
-    """Refine one problem; accuracies are of rows without a label."""
+def run(title: str, folder: Path, seed: int) -> list[dict[str, object]]:
+    """Refine one problem, which is drawn without data, for each number of labels; test rows have no label."""
+    del folder
     # Families share no draws: means over all problems have the standard errors of independent ones.
     ours, references, truth = draw(FAMILIES[title], np.random.default_rng([seed, list(FAMILIES).index(title)]))
-    labels = mf.RankLabels(ours.keys[-labelled:], truth[-labelled:]) if labelled else None
-    result = mf.refine(ours, references, labels, rng=seed)
-    test = slice(0, len(ours) - labelled)
-    alone, accuracy = (ranking_accuracy(truth[test], scores[test]) for scores in (ours.scores, result.scores))
-    return {
-        "family": title,
-        "seed": seed,
-        "labels": labelled,
-        "accepted": result.accepted,
-        "reason": result.reason.name,
-        "alone": alone,
-        "accuracy": accuracy,
-        "reported": np.nan if result.gain is None else result.gain.value,
-        **provenance(),
-    }
+    rows = []
+    for labelled in LABELS:
+        labels = mf.RankLabels(ours.keys[-labelled:], truth[-labelled:]) if labelled else None
+        result = mf.refine(ours, references, labels, rng=seed)
+        test = slice(0, len(ours) - labelled)
+        alone, accuracy = (ranking_accuracy(truth[test], scores[test]) for scores in (ours.scores, result.scores))
+        rows.append(
+            {
+                "family": title,
+                "seed": seed,
+                "labels": labelled,
+                "accepted": result.accepted,
+                "reason": result.reason.name,
+                "alone": alone,
+                "accuracy": accuracy,
+                "reported": np.nan if result.gain is None else result.gain.value,
+            }
+        )
+    return rows
 
 
 def draw(family: Family, rng: np.random.Generator) -> tuple[mf.Observations, list[mf.Observations], FloatArray]:
@@ -146,4 +135,4 @@ def function(hidden: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 if __name__ == "__main__":
-    main()
+    run_by_set(run, OUT, list(FAMILIES), trials=60, column="family", description=__doc__)

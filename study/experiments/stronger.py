@@ -9,9 +9,6 @@ trials 100 to 103. With ``--page`` it writes only the table, from the rows that 
 
 from __future__ import annotations
 
-import argparse
-import csv
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -21,9 +18,7 @@ import pandas as pd
 from scipy import special
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
-from threadpoolctl import threadpool_limits
 
-from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.kernels.keys import locate
 from manifuse.kernels.sphere import standardise
@@ -33,11 +28,12 @@ from manifuse.tables.problem import Problem
 from manifuse_study.baselines.imputation import impute
 from manifuse_study.datasets.classifiers import Classifiers
 from manifuse_study.datasets.dataset import data_folder
-from manifuse_study.datasets.partners import Partners, draw_partners, read_table, table_names
+from manifuse_study.datasets.partners import Partners
 from manifuse_study.experiments import classes
-from manifuse_study.experiments.drawn import DRAWN, STEP
+from manifuse_study.experiments.markdown import header, line, replace_parts
 from manifuse_study.experiments.plan import FIRST_SEED
-from manifuse_study.experiments.provenance import provenance, rows_csv
+from manifuse_study.experiments.rows import read_csv, write_rows
+from manifuse_study.experiments.scripts import drawn_from, parser_of
 from manifuse_study.experiments.store import read_rows
 
 HERE = Path(__file__).parent
@@ -147,25 +143,25 @@ METHODS: Mapping[str, Callable[[Partners], FloatArray]] = {
 def of_scores(folder: Path) -> Iterator[dict[str, object]]:
     """Rows of problems of scores."""
     for trial in TRIALS:
-        for number, name in list(enumerate(table_names(folder)))[::EVERY]:
-            problem = draw_partners(read_table(folder, name), STEP * (FIRST_SEED + trial) + number)
+        for name, _, draw in list(drawn_from("tables", folder, [FIRST_SEED + trial]))[::EVERY]:
+            problem = draw()
             if problem.labels is None:
                 continue
             for method, predict in METHODS.items():
-                found = ranking_accuracy(problem.truth, predict(problem)[problem.test])
+                found = problem.accuracy(predict(problem))
                 yield {"problem": name, "trial": trial, "method": method, "accuracy": round(found, 6)}
 
 
 def of_classes(folder: Path) -> Iterator[dict[str, object]]:
     """Rows of problems of classes."""
     for trial in TRIALS:
-        for name, (make, _) in DRAWN["classes"].problems(folder, FIRST_SEED + trial).items():
-            problem = make()
+        for name, _, draw in drawn_from("classes", folder, [FIRST_SEED + trial]):
+            problem = draw()
             found, _ = classes.measures_of(problem, consensus(problem))
             yield {"problem": name, "trial": trial, "method": "consensus", "accuracy": found}
 
 
-def lines() -> list[str]:
+def lines(path: Path) -> list[str]:
     """Return the table of the page, in points, with standard errors over problems.
 
     What is compared with comes from the rows of ``manifuse reproduce``.
@@ -173,39 +169,31 @@ def lines() -> list[str]:
     folders = (HERE / "results" / "tables", HERE / "results" / "classes")
     stored = {(row.task, row.trial, row.method): row.accuracy for each in folders for row in read_rows(each)}
     of_method: dict[str, list[tuple[float, ...]]] = {}
-    with OUT.open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            key = row["problem"], int(row["trial"])
-            # Without labels, "refined" has no row.
-            ours = stored[*key, "refined"] or stored[*key, "refined, no labels"]
-            of_method.setdefault(row["method"], []).append((stored[*key, "alone"], ours, float(row["accuracy"])))
-    made = ["| | gain over alone | refined, gain over alone | refined minus it | problems |"]
-    made.append("| --- | ---: | ---: | ---: | ---: |")
+    for row in read_csv(path):
+        key = row["problem"], int(row["trial"])
+        # Without labels, "refined" has no row.
+        ours = stored[*key, "refined"] or stored[*key, "refined, no labels"]
+        of_method.setdefault(row["method"], []).append((stored[*key, "alone"], ours, float(row["accuracy"])))
+    made = header("", "gain over alone", "refined, gain over alone", "refined minus it", "problems")
     for method, name in NAMES.items():
         alone, ours, theirs = 100.0 * np.array(of_method[method]).T
         cells = [
             f"{gains.mean():+.1f} ± {gains.std(ddof=1) / np.sqrt(len(gains)):.1f}"
             for gains in (theirs - alone, ours - alone, ours - theirs)
         ]
-        made.append(f"| {name} | {' | '.join(cells)} | {len(alone)} |")
+        made.append(line(name, *cells, str(len(alone))))
     return made
 
 
 def main() -> None:
     """Write the rows and the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=None)
+    parser = parser_of(__doc__, OUT)
     parser.add_argument("--page", action="store_true", help="write only the table")
-    given = parser.parse_args()
-    if not given.page:
-        folder = data_folder(given.data)
-        with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            rows = [{**row, **provenance()} for part in (of_scores, of_classes) for row in part(folder)]
-        OUT.write_bytes(rows_csv(rows))
-    head, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- stronger -->\n")
-    tail = rest.partition("<!-- /stronger -->")[2]
-    PAGE.write_text("\n".join([f"{head}<!-- stronger -->", *lines(), f"<!-- /stronger -->{tail}"]), encoding="utf-8")
+    options = parser.parse_args()
+    if not options.page:
+        folder = data_folder(options.data)
+        write_rows(options.out, (part(folder) for part in (of_scores, of_classes)))
+    replace_parts(PAGE, {"stronger": lines(options.out)})
 
 
 if __name__ == "__main__":

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import io
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 from classifiers import of_classes, of_risks
 from ordinary import circumstances, gates, ordinary, shapes, short_of_tables
-from sections import ablation, calibration, cut, header, line, payoff, simulated, toy
+from sections import ablation, calibration, cut, payoff, simulated, toy
 
 from manifuse_study.datasets.dataset import data_folder
 from manifuse_study.experiments.claims import Evidence, judge_claims
 from manifuse_study.experiments.comparison import MEAN
+from manifuse_study.experiments.markdown import header, line, replace_parts
 from manifuse_study.experiments.plan import deviations_of
 from manifuse_study.experiments.results_page import results_page
+from manifuse_study.experiments.rows import read_csv, read_frame
 from manifuse_study.experiments.statistics import Summary, summarise
 from manifuse_study.experiments.store import read_rows
 
@@ -70,7 +72,7 @@ def main() -> None:
         *ordinary(read_rows(HERE / "results" / "tables")),
         results_page("results.md", summaries, findings, deviations_of(summaries, folder)).rstrip(),
         "",
-        *(payoff(read("map")) if (HERE / "results" / "map.csv").exists() else []),
+        *payoff(read("map")),
         *shapes(read("shapes")),
         *circumstances(read("circumstances")),
         *gates(read("gates")),
@@ -79,37 +81,22 @@ def main() -> None:
         *toy(read("toy")),
         *ablation(read("ablation")),
     ]
-    (HERE.parents[1] / "docs" / "results.md").write_text("\n".join(parts), encoding="utf-8")
-    readme = HERE.parents[1] / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    text = replaced(text, "tables", short_of_tables(read_rows(HERE / "results" / "tables")))
-    text = replaced(text, "all", overview(summaries))
-    readme.write_text(replaced(text, "halves", printed(text, "halves")), encoding="utf-8")
-    index, compare, classes, choosing = (
-        HERE.parents[1] / "docs" / f"{name}.md" for name in ("index", "compare", "classes", "choosing")
-    )
-    choosing.write_text(replaced(choosing.read_text(encoding="utf-8"), "cut", cut(read("cut"))), encoding="utf-8")
-    text = replaced(
-        classes.read_text(encoding="utf-8"), "results", of_classes(read_rows(HERE / "results" / "classes"))
-    )
-    classes.write_text(replaced(text, "risks", of_risks(read_rows(HERE / "results" / "risks"))), encoding="utf-8")
-    text = index.read_text(encoding="utf-8")
-    index.write_text(replaced(text, "clinics", printed(text, "clinics")), encoding="utf-8")
-    text = compare.read_text(encoding="utf-8")
-    text = replaced(text, "gains", gains(summaries))
-    text = replaced(text, "unlabelled", unlabelled(summaries))
-    compare.write_text(replaced(text, "rivals", printed(text, "rivals")), encoding="utf-8")
+    docs, readme = HERE.parents[1] / "docs", HERE.parents[1] / "README.md"
+    (docs / "results.md").write_text("\n".join(parts), encoding="utf-8")
+    tables = short_of_tables(read_rows(HERE / "results" / "tables"))
+    replace_parts(readme, {"tables": tables, "all": overview(summaries), "halves": printed(readme, "halves")})
+    replace_parts(docs / "choosing.md", {"cut": cut(read("cut"))})
+    results, risks = (read_rows(HERE / "results" / name) for name in ("classes", "risks"))
+    replace_parts(docs / "classes.md", {"results": of_classes(results), "risks": of_risks(risks)})
+    replace_parts(docs / "index.md", {"clinics": printed(docs / "index.md", "clinics")})
+    compare = docs / "compare.md"
+    tables = {"gains": gains(summaries), "unlabelled": unlabelled(summaries), "rivals": printed(compare, "rivals")}
+    replace_parts(compare, tables)
 
 
-def replaced(text: str, mark: str, lines: list[str]) -> str:
-    """Replace the lines between two marks of a text."""
-    head, _, rest = text.partition(f"<!-- {mark} -->\n")
-    _, _, tail = rest.partition(f"<!-- /{mark} -->")
-    return "\n".join([f"{head}<!-- {mark} -->", *lines, f"<!-- /{mark} -->{tail}"])
-
-
-def printed(text: str, mark: str) -> list[str]:
+def printed(page: Path, mark: str) -> list[str]:
     """Run the last Python block before a mark, and return what it prints, as a block."""
+    text = page.read_text(encoding="utf-8")
     block = text.partition(f"<!-- {mark} -->")[0].rpartition("```python\n")[2].partition("```")[0]
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
@@ -119,13 +106,13 @@ def printed(text: str, mark: str) -> list[str]:
 
 def gains(summaries: Mapping[str, Summary]) -> list[str]:
     """Return the first table of the comparison: what JMD gains over every rival, on every data set."""
-    lines = header("gains over", tuple(summary.title for summary in summaries.values()))
+    lines = header("gains over", *(summary.title for summary in summaries.values()))
     for name, methods in RIVALS.items():
         cells = []
         for summary in summaries.values():
             method = next((each for each in methods if each in summary.methods), None)
             cells.append("—" if method is None else f"{100 * difference(summary, method):+.1f}")
-        lines.append(line(name, cells))
+        lines.append(line(name, *cells))
     return lines
 
 
@@ -136,30 +123,29 @@ def difference(summary: Summary, rival: str) -> float:
 
 def unlabelled(summaries: Mapping[str, Summary]) -> list[str]:
     """Return the second table of the comparison: accuracy without labels."""
-    lines = header("accuracy, %", ("alone", "scores averaged", "refined"))
+    lines = header("accuracy, %", "alone", "scores averaged", "refined")
     for summary in summaries.values():
         average = next(each for each in ("mean", "impute and average") if each in summary.methods)
         cells = [f"{100 * summary.spread(each, MEAN).mean:.1f}" for each in ("Ind", average, "JMD, no labels")]
-        lines.append(line(summary.title, cells))
+        lines.append(line(summary.title, *cells))
     return lines
 
 
 def seconds_of_30475_rows() -> float:
     """Return the time of a whole tuned coupled run, which `make perf` measured."""
-    with (HERE.parent / "perf" / "results.csv").open(encoding="utf-8") as file:
-        (row,) = [row for row in csv.DictReader(file) if row["work"].startswith("Algorithm 1 as published")]
+    works = read_csv(HERE.parent / "perf" / "results.csv")
+    (row,) = [row for row in works if row["work"].startswith("Algorithm 1 as published")]
     return float(row["ours"])
 
 
-def read(name: str) -> list[dict[str, str]]:
+def read(name: str) -> pl.DataFrame:
     """Return the rows of one results file."""
-    with (HERE / "results" / f"{name}.csv").open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return read_frame(HERE / "results" / f"{name}.csv")
 
 
 def overview(summaries: Mapping[str, Summary]) -> list[str]:
     """Return the table of the README: mean accuracy over tasks and trials on every data set."""
-    lines = header("accuracy, %", tuple(COLUMNS))
+    lines = header("accuracy, %", *COLUMNS)
     for summary in summaries.values():
         cells = []
         for methods in COLUMNS.values():
@@ -168,7 +154,7 @@ def overview(summaries: Mapping[str, Summary]) -> list[str]:
             fewer = f" ({found.trials} trials)" if found.trials < len(summary.trials) else ""
             cells.append(f"{100 * found.mean:.1f}{fewer}")
         title = summary.title if "decoupled" in summary.title else f"{summary.title}, {summary.protocol}"
-        lines.append(line(title, cells))
+        lines.append(line(title, *cells))
     return lines
 
 

@@ -5,6 +5,7 @@ Usage: python study/experiments/toy.py
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import numpy as np
 from manifuse.diffusion.algorithm1 import Algorithm1
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse_study.datasets.synthetic import toy_tasks
-from manifuse_study.experiments.provenance import provenance, rows_csv
 from manifuse_study.experiments.result_figures import draw_toy
+from manifuse_study.experiments.rows import write_rows
 from manifuse_study.experiments.toy import Metrics, estimate_metrics, merit
 
 HERE = Path(__file__).parent
@@ -36,20 +37,16 @@ RULES = {
 }
 
 
-def main() -> None:
-    """Run every rule on every seed."""
-    rows = []
+def parts() -> Iterator[list[dict[str, Any]]]:
+    """Run every rule on every seed, and draw the first."""
     for seed in SEEDS:
         toy = toy_tasks(np.random.default_rng(seed))
         for rule, method in RULES.items():
             metrics = estimate_metrics(toy, method, seed)
-            lines = describe(metrics)
-            rows += [{"seed": seed, "rule": rule, **line, **provenance()} for line in lines]
-            print(seed, rule, [(line["panel"], round(line["correlation"], 3)) for line in lines], flush=True)
+            yield [{"seed": seed, "rule": rule, **line} for line in describe(metrics)]
             if seed == 0 and rule.startswith("held-out"):
                 draw_toy(metrics).savefig(HERE / "results" / "toy.svg", metadata={"Date": None})
                 draw_toy(metrics).savefig(HERE / "results" / "toy.png", dpi=110)
-    (HERE / "results" / "toy.csv").write_bytes(rows_csv(rows))
 
 
 def describe(metrics: Metrics) -> list[dict[str, Any]]:
@@ -67,4 +64,4 @@ def describe(metrics: Metrics) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    main()
+    write_rows(HERE / "results" / "toy.csv", parts())

@@ -31,10 +31,9 @@ from manifuse.backends.neighbours import Neighbours
 from manifuse.diffusion.footprint import predicted_bytes
 from manifuse.diffusion.setup import Setup
 from manifuse.tables.problem import Problem
-from manifuse_study.experiments.provenance import provenance, rows_csv
 from manifuse_study.experiments.published import run_alone
+from manifuse_study.experiments.rows import write_rows
 
-HERE = Path(__file__).parent
 PAIRS = 200
 
 
@@ -52,13 +51,14 @@ def main() -> None:
     points = [{"vary": "rows", "rows": n} for n in sizes]
     points += [{"vary": "references", "rows": middle, "references": m} for m in (1, 2, 4, 8, 16)]
     points += [{"vary": "step", "rows": middle, "step": step} for step in (1.0, 3.0, 10.0, 30.0, 100.0)]
-    rows = []
-    for point in points:
-        command = [sys.executable, __file__, "--point", json.dumps(point)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        rows.append({**json.loads(done.stdout.splitlines()[-1]), "machine": describe(), **provenance()})
-        print(rows[-1])
-        (HERE / "growth.csv").write_bytes(rows_csv(rows))
+    write_rows(Path(__file__).parent / "growth.csv", ([in_process(point)] for point in points))
+
+
+def in_process(point: dict[str, object]) -> dict[str, object]:
+    """Measure one point in its own process."""
+    command = [sys.executable, __file__, "--point", json.dumps(point)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return {**json.loads(done.stdout.splitlines()[-1]), "machine": describe()}
 
 
 def run(vary: str, rows: int, references: int = 3, step: float = 10.0) -> dict[str, object]:
@@ -114,6 +114,12 @@ def problem(rows: int, references: int, features: int = 3) -> tuple[mf.Observati
     return table(here, 0.8, names, "main"), others
 
 
+def nearest(points: np.ndarray, count: int, *, standardised: bool = False) -> Neighbours:
+    """Find neighbours in few dimensions, where a tree is fastest."""
+    distances, indices = cKDTree(points).query(points, count + 1, workers=-1)
+    return Neighbours(indices[:, 1:], distances[:, 1:] ** 2, 1.0, standardised)
+
+
 class PointHost(Backend):
     """The host, with a search for points of few dimensions, its seconds, and the edges of the last graph."""
 
@@ -123,9 +129,9 @@ class PointHost(Backend):
     def search(self, features, query, rng):
         """Search in a tree, and add the seconds."""
         begin = time.perf_counter()
-        distances, indices = cKDTree(features).query(features, query.count + 1, workers=-1)
+        found = nearest(features, query.count, standardised=query.standardised)
         self.seconds += time.perf_counter() - begin
-        return Neighbours(indices[:, 1:], distances[:, 1:] ** 2, 1.0, query.standardised)
+        return found
 
     def graph(self, *arguments):
         """Build the graph on the host, and count its edges."""

@@ -21,7 +21,8 @@ from distributed import LocalCluster
 from machine import describe
 from scipy.stats import spearmanr
 
-from manifuse_study.experiments.provenance import provenance, rows_csv
+from manifuse_study.experiments.provenance import provenance
+from manifuse_study.experiments.rows import rows_csv
 
 HERE = Path(__file__).parent
 TAKEN = ("--same-target", "--out", "out.parquet", "--save", "m.npz")

@@ -5,7 +5,6 @@ Usage: python study/perf/scaling.py
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -15,9 +14,11 @@ from scipy.optimize import nnls
 import manifuse as mf
 from manifuse.diffusion.bridges import HELD_OUT_NUMBERS
 from manifuse.kernels.chebyshev import smoothing_coefficients
+from manifuse_study.experiments.markdown import header, line, replace_parts
+from manifuse_study.experiments.rows import read_csv
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "scaling.md"
+DOCS = HERE.parents[1] / "docs"
 SAMPLE = HERE.parent / "experiments" / "results" / "sample.csv"
 
 Row = dict[str, str]
@@ -31,15 +32,17 @@ FOLDS = 5
 
 def main() -> None:
     """Write the tables between their marks, and draw the picture."""
-    works, growth = read("results"), read("growth")
-    text = PAGE.read_text(encoding="utf-8")
-    text = replaced(text, "works", table_of_works(works))
-    text = replaced(text, "growth", table_of_growth(growth))
-    text = replaced(text, "model", table_of_model(growth))
-    text = replaced(text, "large", table_of_large(read("large")))
-    with SAMPLE.open(encoding="utf-8") as file:
-        text = replaced(text, "sample", table_of_sample(list(csv.DictReader(file))))
-    PAGE.write_text(text, encoding="utf-8")
+    works, growth, large = (read_csv(HERE / f"{name}.csv") for name in ("results", "growth", "large"))
+    replace_parts(
+        DOCS / "scaling.md",
+        {
+            "works": table_of_works(works),
+            "growth": table_of_growth(growth),
+            "model": table_of_model(growth),
+            "large": table_of_large(large),
+            "sample": table_of_sample(read_csv(SAMPLE)),
+        },
+    )
     draw(growth)
 
 
@@ -50,18 +53,9 @@ def table_of_large(rows: list[Row]) -> list[str]:
         for row in rows
     ]
     head = ("command", "rows", "seconds", "rows a second", "GiB")
-    ends = next((row for row in rows if row.get("after")), None)
-    said = (
-        []
-        if ends is None
-        else ["", f"Rank correlation with the truth: {ends['before']} before, {ends['after']} after."]
-    )
-    return [*markdown(head, lines), *said, "", made_by(rows[0])]
-
-
-def made_by(row: Row) -> str:
-    """Say on which machine and by which commit a row was made."""
-    return f"Made on {row['machine']}, by commit {row['commit']}."
+    ends = next(row for row in rows if row["after"])
+    said = f"Rank correlation with the truth: {ends['before']} before, {ends['after']} after."
+    return [*markdown(head, lines), "", said, "", made(rows)]
 
 
 def table_of_sample(rows: list[Row]) -> list[str]:
@@ -86,24 +80,9 @@ def table_of_sample(rows: list[Row]) -> list[str]:
     ]
 
 
-def read(name: str) -> list[Row]:
-    """Return the rows of a file of measurements."""
-    with (HERE / f"{name}.csv").open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def replaced(text: str, mark: str, lines: list[str]) -> str:
-    """Replace the lines between two marks of a text."""
-    head, _, rest = text.partition(f"<!-- {mark} -->\n")
-    _, _, tail = rest.partition(f"<!-- /{mark} -->")
-    return "\n".join([f"{head}<!-- {mark} -->", *lines, f"<!-- /{mark} -->{tail}"])
-
-
 def markdown(head: tuple[str, ...], lines: list[tuple[object, ...]]) -> list[str]:
     """Format a Markdown table. All columns but the first are numbers."""
-    rule = "| --- |" + " ---: |" * (len(head) - 1)
-    first, *rest = ("| " + " | ".join(map(str, line)) + " |" for line in (head, *lines))
-    return [first, rule, *rest]
+    return [*header(*head), *(line(*map(str, cells)) for cells in lines)]
 
 
 def table_of_works(works: list[Row]) -> list[str]:
@@ -213,7 +192,7 @@ def draw(growth: list[Row]) -> None:
         panel.set(xlabel=word, ylabel="seconds a round", title=f"{int(some[0]['rows']):,} rows a side")
     for panel in panels.ravel():
         panel.grid(True, which="major", linewidth=0.4)
-    figure.savefig(HERE.parents[1] / "docs" / "scaling.svg", metadata={"Date": None})
+    figure.savefig(DOCS / "scaling.svg", metadata={"Date": None})
     plt.close(figure)
 
 

@@ -5,7 +5,6 @@ Usage: python study/perf/table.py BENCHMARK.json
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from pathlib import Path
@@ -13,9 +12,10 @@ from typing import Any
 
 from machine import describe
 
-from manifuse_study.experiments.provenance import provenance, rows_csv
+from manifuse_study.experiments.provenance import provenance
+from manifuse_study.experiments.rows import read_csv, rows_csv
 
-HERE = Path(__file__).parent
+OUT = Path(__file__).parent / "results.csv"
 
 
 def main(path: str) -> None:
@@ -28,17 +28,15 @@ def main(path: str) -> None:
         for (side, rival), ours in benches.items():
             if side == "ours":
                 rows.append(row_of(work, ours, benches.get(("theirs", rival))))
-    (HERE / "results.csv").write_bytes(rows_csv(replace_rows(rows)))
+    OUT.write_bytes(rows_csv(replace_rows(rows)))
     for row in rows:
         print(" | ".join(str(row[name]) for name in ("work", "against", "ours", "theirs", "ratio", "least", "note")))
 
 
 def replace_rows(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     """Put new rows in place of those of the same work and rival, or at the end."""
-    with (HERE / "results.csv").open(encoding="utf-8") as file:
-        before = list(csv.DictReader(file))
     known = {(row["work"], row["against"]): row for row in rows}
-    kept = [known.pop((row["work"], row["against"]), row) for row in before]
+    kept = [known.pop((row["work"], row["against"]), row) for row in read_csv(OUT)]
     return [*kept, *known.values()]
 
 

@@ -15,15 +15,13 @@ from unittest.mock import patch
 
 import numpy as np
 import polars
-from growth import problem
+from growth import nearest, problem
 from ot.gromov import quantized_fused_gromov_wasserstein_samples
 from scipy.linalg import solve_sylvester
-from scipy.spatial import cKDTree
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
 from manifuse.backends.host import Host
-from manifuse.backends.neighbours import Neighbours
 from manifuse.cli.app import app as command_line
 from manifuse.diffusion.implicit_euler import ImplicitEuler
 from manifuse.evidence.rankings import GradedRanking
@@ -260,7 +258,7 @@ def bridge_against_transport() -> Work:
         return mine, yours, scores, there @ direction + 0.3 * rng.standard_normal(n)
 
     mine, yours, scores, theirs_scores = draw(ours_rows)
-    graphs = [Host().graph(_nearest(table, 10), 10) for table in (mine, yours)]
+    graphs = [Host().graph(nearest(table, 10), 10) for table in (mine, yours)]
     standard = [unit(column) * np.sqrt(ours_rows) for column in (scores, theirs_scores)]
 
     def ours(known: int = pairs) -> FloatArray:
@@ -405,13 +403,7 @@ def _labels_of(truth: FloatArray) -> GradedRanking:
 def affinity_of(rows: int, seed: int) -> Affinity:
     """Build the affinity of a graph of ten neighbours of random points in space, in random order."""
     points = np.random.default_rng(seed).random((rows, 3))
-    return Host().graph(_nearest(points, 10), 10).affinity(np.zeros(rows), np.inf)
-
-
-def _nearest(points: FloatArray, count: int) -> Neighbours:
-    """Find neighbours in few dimensions, where a tree is fastest."""
-    distances, indices = cKDTree(points).query(points, count + 1, workers=-1)
-    return Neighbours(indices[:, 1:], distances[:, 1:] ** 2, 1.0, standardised=False)
+    return Host().graph(nearest(points, 10), 10).affinity(np.zeros(rows), np.inf)
 
 
 def stream(total: int) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 from tests.problems import draw
 
 from manifuse.tables.problem import Problem
-from manifuse_study.baselines.forest import impute_by_forest
+from manifuse_study.baselines.imputation import impute_by_forest
 from manifuse_study.baselines.stacking import stack_by_ranksvm
 
 

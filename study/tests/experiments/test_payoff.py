@@ -5,6 +5,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from study.tests.experiments.test_methods import views
 
@@ -66,13 +67,12 @@ def test_a_regressor_predicts_in_the_units_of_the_truth(measured):
 
 def row(measure, labels, pairs, **values):
     known = {"alone": 0.8, "JMD": 0.85, "JMD, no references": 0.84, "own labels": 0.83, "self-smoothing": 0.81}
-    numbers = {name: str(value) for name, value in {**known, **values}.items()}
-    return {"dataset": "hw", "measure": measure, "labels": str(labels), "pairs": str(pairs), **numbers}
+    return {"dataset": "hw", "measure": measure, "labels": labels, "pairs": pairs, **known, **values}
 
 
 def test_gains_are_points_over_the_rival_that_is_best_in_the_mean():
     other = {"own labels": 0.75, "self-smoothing": 0.87}
-    rows = [row("accuracy", 20, 30), row("accuracy", 20, 30, **other), row("rmse", 20, 30)]
+    rows = pl.DataFrame([row("accuracy", 20, 30), row("accuracy", 20, 30, **other), row("rmse", 20, 30)])
     (found,) = payoffs(rows, "hw", "accuracy").values()
     assert found == Payoff(*(pytest.approx(value) for value in (5.0, 1.0, 1.0)), "self-smoothing", 2)
     # An error is better if it is smaller.
@@ -82,9 +82,9 @@ def test_gains_are_points_over_the_rival_that_is_best_in_the_mean():
 
 
 def test_a_table_and_a_picture_show_every_cell():
-    nan = {"own labels": "nan", "self-smoothing": ""}
+    nan = {"own labels": np.nan, "self-smoothing": None}
     rows = [row("accuracy", 0, 30, **nan), row("accuracy", 20, 30), row("accuracy", 20, 100)]
-    found = payoffs(rows, "hw", "accuracy")
+    found = payoffs(pl.DataFrame(rows), "hw", "accuracy")
     grid = payoff_grid(found)
     assert grid.head == ("labels", "30 pairs", "100 pairs", "best rival")
     assert grid.body == (

@@ -13,8 +13,10 @@ from manifuse_study.datasets.hw import HW
 from manifuse_study.datasets.synthetic import TASKS, toy_tasks
 from manifuse_study.experiments.methods import METHODS
 from manifuse_study.experiments.protocol import Protocol, Roles
-from manifuse_study.experiments.provenance import provenance, rows_csv, rows_of_others
+from manifuse_study.experiments.provenance import provenance
 from manifuse_study.experiments.result_figures import draw_toy
+from manifuse_study.experiments.rows import read_csv, read_frame, rows_csv, write_rows
+from manifuse_study.experiments.scripts import run_by_set
 from manifuse_study.experiments.toy import Metrics, estimate_metrics, merit, same_group
 from manifuse_study.experiments.trial import Case, Trial, train_rankers
 
@@ -158,8 +160,31 @@ def test_rows_carry_their_provenance(tmp_path):
     assert line.startswith("fac,")
 
 
-def test_rows_of_other_data_sets_are_kept(tmp_path):
+def test_rows_of_other_data_sets_are_kept_in_the_order_of_the_sets(tmp_path, monkeypatch):
+    path, run = tmp_path / "rows.csv", []
+
+    def measure(name, folder, seed):
+        run.append((name, seed))
+        return [{"dataset": name, "seed": seed, "run": len(run)}]
+
+    for words in ([], ["--trials", "1", "cal7"]):
+        monkeypatch.setattr("sys.argv", ["script", "--jobs", "1", "--out", str(path), *words])
+        run_by_set(measure, path, ["hw", "cal7"], trials=2, first=5, description=None)
+    assert run == [("hw", 5), ("hw", 6), ("cal7", 5), ("cal7", 6), ("cal7", 5)]
+    found = [(row["dataset"], row["seed"], row["run"]) for row in read_csv(path)]
+    assert found == [("hw", "5", "1"), ("hw", "6", "2"), ("cal7", "5", "5")]
+    assert all(row.items() >= provenance().items() for row in read_csv(path))
+
+
+def test_rows_are_whole_after_every_part_and_come_back_as_columns(tmp_path):
     path = tmp_path / "rows.csv"
-    assert rows_of_others(path, ["hw"]) == []
-    path.write_bytes(rows_csv([{"dataset": name, "seed": seed} for seed in (0, 1) for name in ("hw", "cal7")]))
-    assert rows_of_others(path, ["hw"]) == [{"dataset": "cal7", "seed": "0"}, {"dataset": "cal7", "seed": "1"}]
+
+    def parts():
+        yield [{"name": "a", "gain": 0.1}, {"name": "b", "gain": float("nan")}]
+        assert len(read_csv(path)) == 2
+        yield [{"name": "c", "gain": 1}]
+
+    write_rows(path, parts())
+    found = read_frame(path)
+    np.testing.assert_array_equal(found["gain"].to_numpy(), [0.1, np.nan, 1.0])
+    assert found["python"].to_list() == [provenance()["python"]] * 3

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.ensemble import RandomForestRegressor
 
 from manifuse.kernels.arrays import FloatArray
 from manifuse.rivals.imputation import features_of, predict_reference, searched_regressor
 from manifuse.tables.problem import Problem
+
+#: The trees, and the share of the features that each split looks at.
+TREES, SPLIT_SHARE = 200, 1.0 / 3.0
 
 
 def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
@@ -34,3 +38,12 @@ def impute(problem: Problem, seed: int) -> tuple[FloatArray, dict[str, object]]:
         columns.append(predict_reference(search, table, reference.main_rows, reference.paired))
         chosen[reference.name] = str(search.best_params_["regressor"])
     return np.column_stack(columns), chosen
+
+
+def impute_by_forest(problem: Problem, seed: int) -> FloatArray:
+    """Predict every reference's scores by a random forest, shape (n, m); known ones at the pairs. See `impute`."""
+    table = features_of(problem.main)
+    forest = RandomForestRegressor(TREES, max_features=SPLIT_SHARE, random_state=seed)
+    return np.column_stack(
+        [predict_reference(forest, table, each.main_rows, each.paired) for each in problem.references]
+    )

@@ -17,13 +17,13 @@ from manifuse_study.datasets.dataset import data_folder
 from manifuse_study.datasets.synthetic import TASKS
 from manifuse_study.experiments.claims import Evidence, judge_claims
 from manifuse_study.experiments.plan import deviations_of
-from manifuse_study.experiments.provenance import rows_csv
 from manifuse_study.experiments.results_page import (
     choose_surfaces,
     draw_figures,
     results_files,
     results_page,
 )
+from manifuse_study.experiments.rows import rows_csv
 from manifuse_study.experiments.statistics import summarise
 from manifuse_study.experiments.store import read_rows
 

@@ -61,11 +61,7 @@ def run_reproduce(
         if store.was_cut:
             say(f"The last row in {out} was cut short because a run was killed; its task is run again.")
         before = len(store.keys)
-        missing = (
-            missing_jobs(wanted, [name for name in METHODS if name in chosen], trials, folder.absolute(), store)
-            if wanted
-            else []
-        )
+        missing = missing_jobs(wanted, [name for name in METHODS if name in chosen], trials, folder.absolute(), store)
         draws = missing_draws(folder.absolute(), drawn, chosen, trials, store.keys)
         work = bar.add_task("starting", total=2 * sum(map(len, missing)) + len(draws))
         for step, rows in chain(run(missing, store, each), run_draws(draws, store, each)):

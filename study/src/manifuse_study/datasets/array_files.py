@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -134,18 +134,19 @@ def class_indices(path: Path, values: NDArray[Any], *, classes: int) -> IndexArr
     return np.asarray(flat - found[0], dtype=np.intp)
 
 
-def check_class_sizes(path: Path, sizes: Sequence[int], expected: Sequence[int]) -> None:
-    """Refuse a file whose classes have other numbers of rows than expected.
+def check_class_sizes(path: Path, classes: IndexArray, expected: list[int], *, in_order: bool = True) -> None:
+    """Refuse a file whose classes, counted from 0, have other numbers of rows than expected, in order or ascending.
 
     Raises
     ------
     InputError
         If they have.
     """
-    if list(sizes) != list(expected):
+    sizes = np.bincount(classes).tolist()
+    sizes = sizes if in_order else sorted(sizes)
+    if sizes != expected:
         raise InputError(
-            f"{path} has classes of {list(sizes)} rows, but {list(expected)} were expected; "
-            "put the right file in its place."
+            f"{path} has classes of {sizes} rows, but {expected} were expected; put the right file in its place."
         )
 
 

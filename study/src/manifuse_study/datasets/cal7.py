@@ -19,8 +19,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from manifuse_study.datasets.array_files import check_class_sizes
 from manifuse_study.datasets.source import Contents, Form, Source
 from manifuse_study.datasets.views import read_views, view_tasks
@@ -39,7 +37,7 @@ def read(folder: Path, form: Form) -> Contents:
     """Read Cal7; see `Source`."""
     path = folder / form[0]
     views, labels = read_views(path, WIDTHS, classes=len(CLASS_SIZES))
-    check_class_sizes(path, np.bincount(labels).tolist(), CLASS_SIZES)
+    check_class_sizes(path, labels, CLASS_SIZES)
     return Contents(view_tasks(views, labels), (DEVIATION,) if form == COMPACT else ())
 
 

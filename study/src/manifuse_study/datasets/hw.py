@@ -33,7 +33,7 @@ def read(folder: Path, form: Form) -> Contents:
     if form == COMPACT:
         path = folder / form[0]
         views, labels = read_views(path, WIDTHS, classes=len(CLASS_SIZES))
-        check_class_sizes(path, np.bincount(labels).tolist(), CLASS_SIZES)
+        check_class_sizes(path, labels, CLASS_SIZES)
         return Contents(view_tasks(views, labels))
     labels = np.repeat(np.arange(len(CLASS_SIZES)), CLASS_SIZES)
     views = {

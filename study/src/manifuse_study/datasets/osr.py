@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from manifuse_study.datasets.array_files import check_class_sizes
 from manifuse_study.datasets.relative import read_relative
 from manifuse_study.datasets.source import Contents, Form, Source
@@ -35,7 +33,7 @@ def read(folder: Path, form: Form) -> Contents:
     """Read OSR; see `Source`."""
     path = folder / form[0]
     tasks, classes = read_relative(path, WIDTHS, shape=(8, 6))
-    check_class_sizes(path, sorted(np.bincount(classes).tolist()), CLASS_SIZES)
+    check_class_sizes(path, classes, CLASS_SIZES, in_order=False)
     return Contents(tasks, (DEVIATION,) if form == COMPACT else ())
 
 

@@ -8,7 +8,7 @@ columns) and ``y`` (rows,) in the folder ``tables`` of the data folder.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from manifuse.errors import InputError, require
+from manifuse.evidence.accuracy import ranking_accuracy
 from manifuse.kernels.arrays import FloatArray, IndexArray
 from manifuse.tables.archives import read_archive
 from manifuse.tables.labels import RankLabels
@@ -40,6 +41,15 @@ SEEN, SEEN_BY_REFERENCE = (0.3, 0.7), (0.3, 0.9)
 
 #: A target with fewer different values is learned as it is; others are learned as ranks.
 LEVELS = 20
+
+
+def with_scores(
+    table: Observations, came: FloatArray, *, name: str | None = None, classes: Sequence[str] | None = None
+) -> Observations:
+    """Return a table with other scores (n,), or other probabilities (n, k), and by default with its own classes."""
+    known = None if table.classes is None else table.classes.names
+    names = known if classes is None else classes
+    return Observations(came, table.table, ids=table.keys, name=name or table.name, classes=names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +83,10 @@ class Partners:
     def pairs(self) -> int:
         """Rows that all sides know."""
         return int(np.isin(self.references[0].keys, self.main.keys).sum())
+
+    def accuracy(self, scores: FloatArray) -> float:
+        """Ranking accuracy of scores (n,) of the main rows on the test rows."""
+        return ranking_accuracy(self.truth, scores[self.test])
 
 
 def table_names(folder: Path) -> list[str]:
@@ -128,8 +142,7 @@ def draw_partners(table: Mapping[str, NDArray[Any]], seed: int) -> Partners:
     known = rng.choice(np.setdiff1d(mine, train), labels, replace=False)
     test = np.setdiff1d(mine, np.concatenate([train, known]))
     target = y if len(np.unique(y)) < LEVELS else _shares(y)
-    parties = _Parties(X, rng)
-    main, _ = parties.make("ours", mine, train, SEEN, target, test)
+    main, _ = _party("ours", X, (mine, test), train, SEEN, target, rng)
     odd = references > 1 and rng.random() < ODD
     others, strengths = [], []
     for number in range(references):
@@ -139,8 +152,8 @@ def draw_partners(table: Mapping[str, NDArray[Any]], seed: int) -> Partners:
         if odd and number == 0:
             other = X[:, rng.integers(X.shape[1])]
             wanted = _shares(other + 1e-9 * rng.normal(size=len(other)))
-        name = f"partner{number + 1}"
-        made, said = parties.make(name, rng.permutation(rows), learned, SEEN_BY_REFERENCE, wanted, test)
+        name, rows = f"partner{number + 1}", rng.permutation(rows)
+        made, said = _party(name, X, (rows, test), learned, SEEN_BY_REFERENCE, wanted, rng)
         others.append(made)
         strengths.append(said)
     few = len(known) == 0 or len(np.unique(y[known])) < 2
@@ -149,32 +162,25 @@ def draw_partners(table: Mapping[str, NDArray[Any]], seed: int) -> Partners:
     return Partners(main, tuple(others), given, places, y[test], odd, tuple(strengths))
 
 
-@dataclass(frozen=True, eq=False)
-class _Parties:
-    """What makes the tables of all parties."""
-
-    features: FloatArray
-    rng: np.random.Generator
-
-    def make(
-        self,
-        name: str,
-        rows: IndexArray,
-        training: IndexArray,
-        seen: tuple[float, float],
-        target: FloatArray,
-        test: IndexArray,
-    ) -> tuple[Observations, FloatArray]:
-        """Train a party's model; its table of some rows, and what it says of the test rows."""
-        width = self.features.shape[1]
-        count = max(2, round(self.rng.uniform(*seen) * width))
-        columns = np.sort(self.rng.choice(width, min(count, width), replace=False))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = _model(self.rng).fit(self.features[training][:, columns], target[training])
-            said, tested = (model.predict(self.features[each][:, columns]) for each in (rows, test))
-        scores = said + 1e-9 * self.rng.normal(size=len(rows))
-        return Observations(scores, self.features[rows][:, columns], ids=rows, name=name), tested
+def _party(
+    name: str,
+    features: FloatArray,
+    rows: tuple[IndexArray, IndexArray],
+    training: IndexArray,
+    seen: tuple[float, float],
+    target: FloatArray,
+    rng: np.random.Generator,
+) -> tuple[Observations, FloatArray]:
+    """Train a party's model; its table of some rows, and what it says of other rows."""
+    width = features.shape[1]
+    count = max(2, round(rng.uniform(*seen) * width))
+    columns = np.sort(rng.choice(width, min(count, width), replace=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = _model(rng).fit(features[training][:, columns], target[training])
+        said, tested = (model.predict(features[each][:, columns]) for each in rows)
+    scores = said + 1e-9 * rng.normal(size=len(said))
+    return Observations(scores, features[rows[0]][:, columns], ids=rows[0], name=name), tested
 
 
 def _model(rng: np.random.Generator) -> Any:

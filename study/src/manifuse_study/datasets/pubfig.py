@@ -19,8 +19,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from manifuse_study.datasets.array_files import check_class_sizes
 from manifuse_study.datasets.relative import read_relative
 from manifuse_study.datasets.source import Contents, Form, Source
@@ -37,7 +35,7 @@ def read(folder: Path, form: Form) -> Contents:
     path = folder / form[0]
     tasks, classes = read_relative(path, WIDTHS, shape=(8, 11))
     if form == COMPACT:
-        check_class_sizes(path, np.bincount(classes).tolist(), CLASS_SIZES)
+        check_class_sizes(path, classes, CLASS_SIZES)
     return Contents(tasks)
 
 

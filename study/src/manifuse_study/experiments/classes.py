@@ -63,9 +63,13 @@ def facts_of(problem: Classifiers) -> dict[str, Any]:
     }
 
 
-def _refine(
-    main: Observations, references: Sequence[Observations], labels: ClassLabels | None = None, **hyperparameters: Any
+def refined(
+    main: Observations,
+    references: Sequence[Observations],
+    labels: ClassLabels | RankLabels | None = None,
+    **hyperparameters: Any,
 ) -> FloatArray:
+    """Refined probabilities (n, k), or scores (n,), of the main rows."""
     return np.asarray(refine(main, references, labels, rng=0, **hyperparameters).predictions)
 
 
@@ -73,7 +77,7 @@ def _told(problem: Classifiers) -> FloatArray:
     """Labels at all pairs, in place of references."""
     given = {} if problem.labels is None else dict(zip(problem.labels.keys, problem.labels.names, strict=True))
     told = dict(zip(problem.main.keys[problem.pairs], problem.truth[problem.pairs], strict=True)) | given
-    return _refine(problem.main, [], ClassLabels([*told], [*told.values()]))
+    return refined(problem.main, [], ClassLabels([*told], [*told.values()]))
 
 
 def labelled(problem: Classifiers) -> LogLoss:
@@ -84,10 +88,10 @@ def labelled(problem: Classifiers) -> LogLoss:
     return score
 
 
-def _rival(name: str) -> Solve:
+def rival(name: str) -> Callable[[Any], FloatArray]:
     """A rival of the product as a method."""
-    rival = getattr(rivals, name)
-    return lambda problem: np.asarray(rival(problem.main, problem.references, problem.labels, 0))
+    predict = getattr(rivals, name)
+    return lambda problem: np.asarray(predict(problem.main, problem.references, problem.labels, 0))
 
 
 def _correct_and_smooth(problem: Classifiers) -> FloatArray:
@@ -147,18 +151,18 @@ def _one_against_the_rest(problem: Classifiers) -> FloatArray:
 #: Every method by its name: what it does, and the attribute of a problem that it needs, if any.
 METHODS: Mapping[str, tuple[Solve, str]] = {
     "alone": (lambda problem: problem.main.came, ""),
-    "refined": (lambda problem: _refine(problem.main, problem.references, problem.labels), "labels"),
-    "refined, no labels": (lambda problem: _refine(problem.main, problem.references), ""),
-    "refined, no references": (lambda problem: _refine(problem.main, [], problem.labels), "labels"),
-    "impute and average": (_rival("impute_and_average"), ""),
-    "impute and stack": (_rival("impute_and_stack"), "labels"),
-    "own labels": (_rival("learn_from_labels"), "labels"),
-    "label spreading": (_rival("spread"), "labels"),
+    "refined": (lambda problem: refined(problem.main, problem.references, problem.labels), "labels"),
+    "refined, no labels": (lambda problem: refined(problem.main, problem.references), ""),
+    "refined, no references": (lambda problem: refined(problem.main, [], problem.labels), "labels"),
+    "impute and average": (rival("impute_and_average"), ""),
+    "impute and stack": (rival("impute_and_stack"), "labels"),
+    "own labels": (rival("learn_from_labels"), "labels"),
+    "label spreading": (rival("spread"), "labels"),
     "correct and smooth": (_correct_and_smooth, "labels"),
     "one against the rest": (_one_against_the_rest, ""),
     "truth told at the pairs": (_told, ""),
     "coupled oracle": (
-        lambda problem: _refine(problem.main, problem.everywhere, problem.labels, safeguarded=False),
+        lambda problem: refined(problem.main, problem.everywhere, problem.labels, safeguarded=False),
         "everywhere",
     ),
 }

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from manifuse import rivals
 from manifuse.evidence.accuracy import ranking_accuracy
-from manifuse.kernels.arrays import FloatArray
 from manifuse.run.engine import Each
 from manifuse.run.refine import refine
 from manifuse_study.datasets import classifiers, partners
 from manifuse_study.datasets.classifiers import Classifiers
 from manifuse_study.datasets.partners import Partners
 from manifuse_study.experiments import classes
+from manifuse_study.experiments.classes import rival
 from manifuse_study.experiments.plan import FIRST_SEED
 from manifuse_study.experiments.provenance import provenance
-from manifuse_study.experiments.runner import REASON_LENGTH
+from manifuse_study.experiments.runner import row_of
 from manifuse_study.experiments.store import Key, Row, Store
 
 #: Why a method has no row of a problem, by the attribute that the problem lacks.
@@ -98,42 +97,33 @@ def _of_risks(folder: Path, seed: int) -> Mapping[str, tuple[Callable[[], Classi
     return {name: (draw(name, each), each) for name, (_, each) in _from_tables(folder, seed).items()}
 
 
-def _rival(rival: Callable[..., Any]) -> Callable[[Partners], Any]:
-    return lambda problem: rival(problem.main, problem.references, problem.labels, 0)
-
-
 #: Methods on ordinary tables.
 METHODS: Mapping[str, tuple[Callable[[Partners], Any], str]] = {
     "alone": (lambda problem: problem.main.scores, ""),
     "refined": (lambda problem: refine(problem.main, problem.references, problem.labels, rng=0).scores, "labels"),
     "refined, no labels": (lambda problem: refine(problem.main, problem.references, rng=0).scores, ""),
-    "impute and average": (_rival(rivals.impute_and_average), ""),
-    "impute and stack": (_rival(rivals.impute_and_stack), "labels"),
-    "own labels": (_rival(rivals.learn_from_labels), "labels"),
-    "self-smoothing": (_rival(rivals.smooth_alone), "labels"),
+    "impute and average": (rival("impute_and_average"), ""),
+    "impute and stack": (rival("impute_and_stack"), "labels"),
+    "own labels": (rival("learn_from_labels"), "labels"),
+    "self-smoothing": (rival("smooth_alone"), "labels"),
 }
 
 
 def _facts(problem: Partners) -> dict[str, Any]:
     """What a problem is, as plain values; ``better`` says by how much its best reference is better, in [-1, 1]."""
-    alone, _ = _measures(problem, problem.main.scores)
     best = max(ranking_accuracy(problem.truth, said) for said in problem.strengths)
     return {
         "references": len(problem.references),
         "pairs": problem.pairs,
         "labels": 0 if problem.labels is None else len(problem.labels.keys),
         "odd": problem.odd,
-        "better": round(best - alone, 6),
+        "better": round(best - problem.accuracy(problem.main.scores), 6),
     }
-
-
-def _measures(problem: Partners, scores: FloatArray) -> tuple[float, dict[str, float]]:
-    return ranking_accuracy(problem.truth, scores[problem.test]), {}
 
 
 #: The experiments on drawn problems, by name.
 DRAWN: Mapping[str, Experiment] = {
-    "tables": Experiment(_from_tables, METHODS, _measures, _facts),
+    "tables": Experiment(_from_tables, METHODS, lambda problem, scores: (problem.accuracy(scores), {}), _facts),
     "classes": Experiment(_from_class_tables, classes.METHODS, classes.measures_of, classes.facts_of),
     "risks": Experiment(_of_risks, classes.METHODS_ON_RISKS, classes.measures_of, classes.facts_of),
 }
@@ -210,18 +200,16 @@ def _measure(draw: Draw, about: Mapping[str, str]) -> list[Row]:
         return [_measure_one(experiment, problem, name, row) for name in draw.methods]
 
 
-def _measure_one(experiment: Experiment, problem: Any, name: str, row: Mapping[str, Any]) -> Row:
+def _measure_one(experiment: Experiment, problem: Any, name: str, known: Mapping[str, Any]) -> Row:
     method, needed = experiment.methods[name]
     facts = experiment.facts_of(problem)
-    row = {**row, "method": name}
-    if needed and not getattr(problem, needed):
-        return Row(**row, status="skipped", reason=LACKING[needed], hyperparameters=facts)
-    start = time.perf_counter()
-    try:
+
+    def measure() -> dict[str, Any]:
+        start = time.perf_counter()
         predictions = np.asarray(method(problem))
         seconds = round(time.perf_counter() - start, 4)
         accuracy, others = experiment.measures_of(problem, predictions)
-    except Exception as error:  # a failure is a row, whatever it is
-        reason = f"{type(error).__name__}: {error}"[:REASON_LENGTH]
-        return Row(**row, status="failed", reason=reason, hyperparameters=facts)
-    return Row(**row, status="done", accuracy=accuracy, seconds=seconds, hyperparameters={**facts, **others})
+        return {"accuracy": accuracy, "seconds": seconds, "hyperparameters": {**facts, **others}}
+
+    reason = LACKING[needed] if needed and not getattr(problem, needed) else ""
+    return row_of({**known, "method": name, "hyperparameters": facts}, reason, measure)

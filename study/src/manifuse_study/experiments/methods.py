@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -20,10 +20,10 @@ from manifuse.rivals.own_labels import own_labels
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.run.refinement import Refinement
+from manifuse.tables.labels import RankLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.problem import Problem
-from manifuse_study.baselines.forest import impute_by_forest
-from manifuse_study.baselines.imputation import impute
+from manifuse_study.baselines.imputation import impute, impute_by_forest
 from manifuse_study.baselines.learned import RefittableLesson
 from manifuse_study.baselines.mtl import SharedSpace, mtl1, mtl2
 from manifuse_study.baselines.stacking import stack_by_ranksvm
@@ -104,13 +104,18 @@ def _ind(case: Case) -> Outcome:
     return Outcome(case.main.scores, {"ranker": best, "validation": accuracies, **families[best].hyperparameters()})
 
 
-def _jmd(method: JointDiffusion, *, labelled: bool = True, oracle: bool = False) -> Callable[[Case], Outcome]:
-    def run(case: Case) -> Outcome:
-        references = case.tables_of_others(coupled=True) if oracle else case.references
-        result = refine(case.main, references, case.labels if labelled else None, method, rng=case.trial.seed)
-        return Outcome(np.asarray(result.predictions), describe(result), result)
+def _refine(
+    case: Case,
+    references: Sequence[Observations],
+    labels: RankLabels | None,
+    method: JointDiffusion | None = None,
+) -> Outcome:
+    result = refine(case.main, references, labels, method, rng=case.trial.seed)
+    return Outcome(np.asarray(result.predictions), describe(result), result)
 
-    return run
+
+def _oracle(case: Case) -> Outcome:
+    return _refine(case, case.tables_of_others(coupled=True), case.labels, JointDiffusion(safeguarded=False))
 
 
 def _algorithm1(algorithm: Algorithm1, *, safeguarded: bool) -> Callable[[Case], Outcome]:
@@ -124,11 +129,6 @@ def _algorithm1(algorithm: Algorithm1, *, safeguarded: bool) -> Callable[[Case],
         return Outcome(predictions, describe_alone(found, accepted=accepted, digits=DIGITS))
 
     return run
-
-
-def _without_references(case: Case) -> Outcome:
-    result = refine(case.main, [], case.labels, rng=case.trial.seed)
-    return Outcome(np.asarray(result.predictions), describe(result), result)
 
 
 def _tpc(modes: tuple[Mode, ...], *, closed_form: bool) -> Callable[[Case], Outcome]:
@@ -236,10 +236,10 @@ METHODS: Mapping[str, Method] = {
     method.name: method
     for method in (
         Method("Ind", _ind),
-        Method("JMD", _jmd(JointDiffusion())),
+        Method("JMD", lambda case: _refine(case, case.references, case.labels)),
         Method("JMD, only tuned", _algorithm1(TUNED, safeguarded=True)),
-        Method("JMD, no labels", _jmd(JointDiffusion(), labelled=False)),
-        Method("JMD, no references", _without_references),
+        Method("JMD, no labels", lambda case: _refine(case, case.references, None)),
+        Method("JMD, no references", lambda case: _refine(case, [], case.labels)),
         Method("JMD, as published", _algorithm1(PUBLISHED, safeguarded=False)),
         Method("TPC, iterative", _tpc(("kl", "rank"), closed_form=False), COUPLED),
         Method("TPC, closed form", _tpc(("kl",), closed_form=True), COUPLED),
@@ -256,6 +256,6 @@ METHODS: Mapping[str, Method] = {
         Method("own labels", _own_labels),
         Method("retrained", _retrain, knows_more=True),
         Method("retrained, then refined", _retrain_and_refine, knows_more=True),
-        Method("coupled oracle", _jmd(JointDiffusion(safeguarded=False), oracle=True), DECOUPLED, knows_more=True),
+        Method("coupled oracle", _oracle, DECOUPLED, knows_more=True),
     )
 }

@@ -8,12 +8,13 @@ rankers and the test rows are the same in all cells of a split.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
@@ -27,11 +28,10 @@ from manifuse.rivals.own_labels import own_labels
 from manifuse.run.method import JointDiffusion
 from manifuse.run.refine import refine
 from manifuse.tables.labels import RankLabels
-from manifuse_study.datasets.catalogue import CATALOGUE
 from manifuse_study.datasets.dataset import Dataset
 from manifuse_study.experiments.plan import EXPERIMENTS
 from manifuse_study.experiments.protocol import Protocol
-from manifuse_study.experiments.provenance import data_digest, provenance
+from manifuse_study.experiments.provenance import data_digest
 from manifuse_study.experiments.trial import Case, Rankers, Trained, Trial
 
 #: The cells: labels by pairs, and the protocol that has the most of both.
@@ -118,13 +118,13 @@ def measure_row(folder: Path, dataset: str, measure: str, seed: int, labels: int
         found = measure_cell(with_fewer(trial, labels, pairs), measure)
     row: dict[str, object] = dict(zip(KEY, (dataset, measure, seed, labels, pairs), strict=True))
     row |= {"tasks": len(trial.dataset.tasks), **found, "seconds": round(time.perf_counter() - start, 1)}
-    return {**row, "data": data_digest(trial.dataset), **provenance()}
+    return {**row, "data": data_digest(trial.dataset)}
 
 
 @lru_cache(maxsize=1)
 def _prepared(folder: Path, dataset: str, measure: str, seed: int) -> Trial:
     """Read a data set and prepare a split of it, of which a process measures several cells."""
-    return prepare_trial(CATALOGUE[EXPERIMENTS[dataset].dataset].load(folder), measure, seed)
+    return prepare_trial(EXPERIMENTS[dataset].load(folder), measure, seed)
 
 
 def measure_cell(trial: Trial, measure: str) -> dict[str, float]:
@@ -163,17 +163,16 @@ def _value(case: Case, predictions: FloatArray, *, regression: bool) -> float:
     return case.test_error(predictions) if regression else case.test_accuracy(predictions)
 
 
-def payoffs(rows: Iterable[Mapping[str, str]], dataset: str, measure: str) -> dict[tuple[int, int], Payoff]:
+def payoffs(rows: pl.DataFrame, dataset: str, measure: str) -> dict[tuple[int, int], Payoff]:
     """Summarise the stored rows of one map, by labels and pairs."""
-    cells: dict[tuple[int, int], list[Mapping[str, str]]] = {}
-    for row in rows:
-        if (row["dataset"], row["measure"]) == (dataset, measure):
-            cells.setdefault((int(row["labels"]), int(row["pairs"])), []).append(row)
-    return {cell: _payoff(members, -1.0 if measure == "rmse" else 1.0) for cell, members in sorted(cells.items())}
+    found = rows.filter(dataset=dataset, measure=measure).sort("labels", "pairs", maintain_order=True)
+    cells = found.partition_by("labels", "pairs", as_dict=True, maintain_order=True)
+    sign = -1.0 if measure == "rmse" else 1.0
+    return {(labels, pairs): _payoff(members, sign) for (labels, pairs), members in cells.items()}
 
 
-def _payoff(rows: list[Mapping[str, str]], sign: float) -> Payoff:
-    means = {name: sign * float(np.mean([float(row[name] or "nan") for row in rows])) for name in METHODS}
+def _payoff(rows: pl.DataFrame, sign: float) -> Payoff:
+    means = {name: sign * float(rows[name].cast(pl.Float64).to_numpy().mean()) for name in METHODS}
     known = {name: means[name] for name in RIVALS if np.isfinite(means[name])}
     rival = max(known, key=known.__getitem__) if known else ""
     over_alone, over_rival, worth = (

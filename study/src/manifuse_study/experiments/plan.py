@@ -8,6 +8,7 @@ from pathlib import Path
 
 from manifuse.errors import InputError, look_up
 from manifuse_study.datasets.catalogue import CATALOGUE
+from manifuse_study.datasets.dataset import Dataset
 from manifuse_study.experiments.methods import METHODS
 from manifuse_study.experiments.protocol import Protocol
 
@@ -36,6 +37,10 @@ class Experiment:
     dataset: str
     protocol: Protocol
     deviations: tuple[str, ...] = ()
+
+    def load(self, folder: Path) -> Dataset:
+        """Read the data set; see `Source.load`."""
+        return CATALOGUE[self.dataset].load(folder)
 
 
 _STRICT = "Rows on which any ranker was trained are not test rows, so there are fewer than the paper tests on."

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -28,34 +25,15 @@ def data_digest(dataset: Dataset) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def rows_csv(rows: Sequence[Mapping[str, object]]) -> bytes:
-    """Return tidy rows as CSV; rows of different machines may have different columns."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, fieldnames=columns, restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
-
-
-def rows_of_others(path: Path, datasets: Collection[str]) -> list[Mapping[str, object]]:
-    """Return the rows of a CSV file that are not of these data sets; none if there is no file."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8") as file:
-        return [row for row in csv.DictReader(file) if row["dataset"] not in datasets]
-
-
 def _commit() -> str:
-    folder = Path(__file__).parent
     try:
-        name = _git(folder, "rev-parse", "--short=12", "HEAD")
-        changed = _git(folder, "status", "--porcelain", "--", ":/src") != ""
+        name = _git("rev-parse", "--short=12", "HEAD")
+        changed = _git("status", "--porcelain", "--", ":/src") != ""
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return name + ("+" if changed else "")
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

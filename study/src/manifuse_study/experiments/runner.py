@@ -8,7 +8,7 @@ of a task are stored as soon as it is done. A later run computes only the rows t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +21,7 @@ from manifuse.errors import InputError, require
 from manifuse.run.engine import Each
 from manifuse_study.datasets.catalogue import CATALOGUE
 from manifuse_study.datasets.dataset import Dataset
-from manifuse_study.experiments.methods import METHODS
+from manifuse_study.experiments.methods import METHODS, Method
 from manifuse_study.experiments.plan import FIRST_SEED, Experiment
 from manifuse_study.experiments.protocol import Roles
 from manifuse_study.experiments.provenance import data_digest, provenance
@@ -59,18 +59,16 @@ class Job:
         """Draws the trial."""
         return FIRST_SEED + self.trial
 
-    def row(self, method: str, about: Mapping[str, str], **found: Any) -> Row:
-        """Return a row of this job."""
-        return Row(
-            dataset=self.experiment.name,
-            protocol=self.experiment.protocol.kind,
-            task=self.task,
-            trial=self.trial,
-            method=method,
-            seed=self.seed,
-            provenance=about,
-            **found,
-        )
+    @property
+    def known(self) -> dict[str, Any]:
+        """What all rows of this job have in common."""
+        return {
+            "dataset": self.experiment.name,
+            "protocol": self.experiment.protocol.kind,
+            "task": self.task,
+            "trial": self.trial,
+            "seed": self.seed,
+        }
 
 
 def missing_jobs(
@@ -150,8 +148,8 @@ def run(trials: Sequence[Sequence[Job]], store: Store, each: Each) -> Iterator[t
         found: Iterable[list[Row]]
         if failures:
             # Every method needs references, so it needs all rankers of the trial.
-            failed = {"status": "failed", "reason": failures[0]}
-            found = [[job.row(name, about, **failed) for name in job.methods] for job in jobs]
+            failed: dict[str, Any] = {"status": "failed", "reason": failures[0], "provenance": about}
+            found = [[Row(**job.known, method=name, **failed) for name in job.methods] for job in jobs]
         else:
             found = each(_measure, jobs, rankers, about)
         for rows in found:
@@ -174,30 +172,33 @@ def _measure(job: Job, rankers: Mapping[str, Rankers], about: Mapping[str, str])
     with _one_thread():
         dataset, protocol = _load(job.experiment.dataset, job.folder), job.experiment.protocol
         trial = Trial(dataset, protocol, job.seed, Roles.draw(dataset, protocol, job.seed), rankers)
-        about = {**about, "data": data_digest(dataset)}
-        return [_measure_one(job, name, Case(trial, job.task), about) for name in job.methods]
+        known = {**job.known, "provenance": {**about, "data": data_digest(dataset)}}
+        case = Case(trial, job.task)
+        return [_measure_one({**known, "method": name}, METHODS[name], case) for name in job.methods]
 
 
-def _measure_one(job: Job, name: str, case: Case, about: Mapping[str, str]) -> Row:
-    """Run one method; a reason why it does not apply, or a failure, is a row as well."""
-    reason = METHODS[name].reason_to_skip(case)
-    if reason:
-        return job.row(name, about, status="skipped", reason=reason)
-    start = time.perf_counter()
-    try:
-        outcome = METHODS[name].run(case)
-        seconds = time.perf_counter() - start
+def _measure_one(known: Mapping[str, Any], method: Method, case: Case) -> Row:
+    """Run one method; a reason why it does not apply is a row as well."""
+
+    def measure() -> dict[str, Any]:
+        start = time.perf_counter()
+        outcome = method.run(case)
+        trained = case.trial.rankers[case.task].main.seconds
+        seconds = trained if method.name == "Ind" else time.perf_counter() - start
         accuracy = case.test_accuracy(outcome.predictions)
-    except Exception as error:  # a failure is a row, whatever it is
-        return job.row(name, about, status="failed", reason=_message(error))
-    return job.row(
-        name,
-        about,
-        status="done",
-        accuracy=accuracy,
-        seconds=round(case.trial.rankers[job.task].main.seconds if name == "Ind" else seconds, 4),
-        hyperparameters=outcome.hyperparameters,
-    )
+        return {"accuracy": accuracy, "seconds": round(seconds, 4), "hyperparameters": outcome.hyperparameters}
+
+    return row_of(known, method.reason_to_skip(case), measure)
+
+
+def row_of(known: Mapping[str, Any], reason: str, measure: Callable[[], Mapping[str, Any]]) -> Row:
+    """Make the row of a method, which is skipped for a reason, or measured; a failure is a row, whatever it is."""
+    if reason:
+        return Row(**known, status="skipped", reason=reason)
+    try:
+        return Row(**{**known, **measure()}, status="done")
+    except Exception as error:
+        return Row(**known, status="failed", reason=_message(error))
 
 
 def _message(error: Exception) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -83,14 +83,10 @@ class Trial:
     rankers: Mapping[str, Rankers]
 
     @classmethod
-    def prepare(
-        cls, dataset: Dataset, protocol: Protocol, seed: int, tick: Callable[[], None] = lambda: None
-    ) -> Trial:
-        """Draw the roles and train all rankers but the deep one; ``tick`` is called after each task."""
-        roles, rankers = Roles.draw(dataset, protocol, seed), {}
-        for task in dataset.tasks:
-            rankers[task] = train_rankers(dataset, roles, task, deep=False)
-            tick()
+    def prepare(cls, dataset: Dataset, protocol: Protocol, seed: int) -> Trial:
+        """Draw the roles and train all rankers but the deep one."""
+        roles = Roles.draw(dataset, protocol, seed)
+        rankers = {task: train_rankers(dataset, roles, task, deep=False) for task in dataset.tasks}
         return cls(dataset, protocol, seed, roles, rankers)
 
 
