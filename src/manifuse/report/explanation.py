@@ -1,7 +1,8 @@
 """Explanation: why one row moved, or changed class, by the rows that are most like it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -123,11 +124,9 @@ def explain(
     references = columns.observe_all(references, names, without=columns.truth_in(labels))
     labels = columns.labels_of(labels, main)
     (place,) = rows_of([row], main.keys, name=main.name, is_sample=result.is_sample)
-    used, known = _used(result, references), {} if labels is None else _known(labels, main)
-    with_values = result.method.is_regression
-    before, after = (
-        told_of(main, scores, with_values=with_values) for scores in (None, result.refined.in_scale_of(main).scores)
-    )
+    told_by = partial(told_of, with_values=result.method.is_regression)
+    heard_of, known = _heard(result, references, keys, told_by), _known(labels, main)
+    before, after = told_by(main), told_by(main, result.refined.in_scale_of(main).scores)
     near = Neighbourhood.of(main, place, standardised=result.course.standardised[0] is not False)
 
     def line(what: str, each: int, theirs: str = ABSENT) -> dict[str, str]:
@@ -143,12 +142,10 @@ def explain(
     sentences = [shift_of(result).moved(place)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
     sentences += _alike(near, before, after)
-    for heard in (ReferenceOpinion.of(result, reference, keys) for reference in references if reference.name in used):
-        heard = replace(heard, told=told_of(heard.table, with_values=with_values))
-        pairs, theirs = near.pairs(heard.table.keys)
-        name, told = heard.table.name, heard.told
+    for heard in heard_of:
+        (pairs, theirs), name = near.pairs(heard.table.keys), heard.table.name
         lines += [line(f"this row, {name}", place, heard.cell(place))] if heard.known[place] else []
-        lines += [line(f"pair, {name}", each, told.at(at)) for each, at in zip(pairs, theirs, strict=True)]
+        lines += [line(f"pair, {name}", each, heard.told.at(at)) for each, at in zip(pairs, theirs, strict=True)]
         sentences += _said_by(heard, place, theirs, before, pairs)
     if labels is not None:
         labelled, _ = near.pairs(labels.keys)
@@ -180,12 +177,19 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> tuple[Refi
     return replace(result, main=both, refined=refined), str(one.keys[0]), np.append(main.keys, asked)
 
 
-def _used(result: Refinement, references: Sequence[Observations]) -> set[str]:
-    """Names of the references that took part; refuse one that the result does not know, or without common rows."""
+def _heard(
+    result: Refinement,
+    references: Sequence[Observations],
+    keys: NDArray[np.str_],
+    told_by: Callable[[Observations], ScoreWording],
+) -> list[ReferenceOpinion]:
+    """What references say that took part; refuse one that the result does not know, or without common rows."""
     demand_own(result, references)
     for reference in references:
         _demand_common(reference.name, reference.keys, result.main)
-    return {entry.name for entry in result.relevance if entry.standing.is_used}
+    used = {entry.name for entry in result.relevance if entry.standing.is_used}
+    heard = [ReferenceOpinion.of(result, each, keys) for each in references if each.name in used]
+    return [replace(each, told=told_by(each.table)) for each in heard]
 
 
 def _alike(near: Neighbourhood, before: ScoreWording, after: ScoreWording) -> list[str]:
@@ -220,8 +224,10 @@ def _said_by_labels(known: Sequence[str], before: ScoreWording, near: IndexArray
     return said
 
 
-def _known(labels: RankLabels | ClassLabels, main: Observations) -> dict[str, str]:
-    """The label of every row as text, by its id."""
+def _known(labels: RankLabels | ClassLabels | None, main: Observations) -> dict[str, str]:
+    """The label of every row as text, by its id; none without labels."""
+    if labels is None:
+        return {}
     demand(RankLabels if main.classes is None else ClassLabels, labels)
     _demand_common("The labels", labels.keys, main)
     if isinstance(labels, ClassLabels):
