@@ -5,10 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 from tests.problems import draw
 
 import manifuse as mf
 from manifuse.columns import run_order
+from manifuse.columns.diffused import Diffusion
 from manifuse.columns.expected import Expected
 from manifuse.columns.run_order import labels_like_smoothing, pairs_show_the_rest
 from manifuse.columns.spoken import CoveredClasses
@@ -40,6 +42,38 @@ def test_a_graph_is_diffused_over_if_it_carries_a_reference_and_pairs_are_many(c
     result = mf.refine(case.main, case.references, rng=0)
     assert asked == [diffuses]
     assert (result.fitted_model.columns.diffused is not None) == diffuses
+
+
+@pytest.mark.parametrize("known", [0.45, 0.55, 0.8])
+def test_a_graph_carries_a_reference_that_knows_most_rows_as_well_as_one_that_knows_few(known):
+    """What the reference says itself is no prediction, which a graph would have to reach."""
+    rng = np.random.default_rng(0)
+    digits = load_digits()
+    rows = rng.permutation(len(digits.target))[:400]
+    features, truth = digits.data[rows], 3.0 * (digits.target[rows] == 3)
+    main = mf.Observations(truth + 2.0 * rng.standard_normal(400), features, ids=range(400), name="ours")
+    pairs = rng.permutation(400)[: int(400 * known)]
+    theirs = truth[pairs] + 0.7 * rng.standard_normal(len(pairs))
+    result = mf.refine(main, [mf.Observations(theirs, features[pairs, ::2], ids=pairs, name="theirs")], rng=0)
+    assert result.fitted_model.columns.diffused is not None
+
+
+@pytest.mark.parametrize("pairs, stays", [(64, False), (96, True)])
+def test_labels_are_judged_with_the_pairs_of_references_that_know_most_rows(pairs, stays, monkeypatch):
+    """Other rows are likely to be known to such a reference, too. There are 160 rows."""
+    case, run, ran = draw(0, references=1, pairs=pairs), Diffusion.run, []
+
+    def spy(diffusion, start, without=None):
+        ran.append((diffusion, start, without))
+        return run(diffusion, start, without)
+
+    monkeypatch.setattr(run_order, "is_worth_diffusing", lambda *given: True)
+    monkeypatch.setattr(Diffusion, "run", spy)
+    mf.refine(case.main, case.references, case.labels(), rng=0)
+    diffusion, start, held = next(each for each in ran if each[2] is not None)
+    assert np.isin(held, diffusion.problem.references[0].main_rows).any()
+    whole, without = (run(diffusion, start, rows).predictions for rows in (None, held))
+    assert np.array_equal(whole, without) is stays
 
 
 def view(rng, known, own=None):

@@ -62,8 +62,8 @@ class FittedViews:
     fitted : View
         Everything.
     held_out : View
-        What would be known of a row if no reference knew it itself. Lessons and measurements use this, because other
-        rows have only this.
+        What would be known of a row if no reference knew it itself but those that know most rows. Lessons and
+        measurements use this, because other rows have only this.
     trials : mapping of str to (r, l, c) arrays
         What would be known of each labelled row without its label and those of its fold, in r trials; by the name of
         the column. What has seen no label is the same in all trials, and is there once, with r = 1. That of the

@@ -122,14 +122,19 @@ class Diffusion:
     numbers: tuple[int, ...]
 
     def run(self, start: FloatArray, without: IndexArray | None = None) -> Path:
-        """Diffuse from a column (n, c), over bridges without the pairs at some main rows."""
+        """Diffuse from a column (n, c), over bridges without the pairs at some main rows.
+
+        Pairs of references that know most rows stay, because such a reference is likely to know other rows, too.
+        """
         bridges = self.bridges
         if not self.numbers:
             rounds = min(ROUNDS_ALONE, bridges.algorithm.rounds)
             bridges = replace(bridges, algorithm=replace(bridges.algorithm, rounds=rounds))
         if without is not None:
             left = {
-                number: anchor.without(np.flatnonzero(np.isin(anchor.main_rows, without)))
+                number: anchor
+                if self.problem.references[number].knows_most
+                else anchor.without(np.flatnonzero(np.isin(anchor.main_rows, without)))
                 for number, anchor in bridges.anchors.items()
             }
             bridges = replace(bridges, anchors=left)

@@ -125,7 +125,8 @@ def graph_carries_references(given: RunInputs, known: FittedViews, agreement: Ag
         gained[column] = correlation(smoothed[rows], truth) - correlation(own[rows], truth)
         carried[column] = given.tuned.fidelity[number]
         if not reference.is_coupled:
-            lost[column] = correlation(known.held_out["references"][rows, column], truth) - carried[column]
+            # Also of a reference that knows most rows: how well it is predicted, not what it says.
+            lost[column] = correlation(known.held_out["unseen"][rows, column], truth) - carried[column]
     gain, loss = (float(np.average(each, weights=agreement.pulls)) for each in (gained, lost))
     is_carried = bool(carried[followed].max() > LEAST_CARRIED)
     return is_carried and gain > LEAST_SMOOTHED and loss < MOST_LOST + gain / 2.0

@@ -110,7 +110,7 @@ def ask(
     known : (n, m, c) array
         The references' scores at their pairs, NaN elsewhere.
     held_out : (n, m, c) array
-        The same predicted at every row, at a pair without that pair.
+        The same predicted at every row, at a pair without that pair; of references that know most rows, as known.
     same_target : bool or None
         Whether the user says that all predict the same thing; False: they must show it.
     harm_shown : float

@@ -26,6 +26,9 @@ from manifuse.tables.turning import Turning, exchanged, least_of, warn_of_exchan
 #: From so many rows on a table is large; a sample of so many rows decides for it whether features are standardised.
 LARGE, SAMPLED = 10_000, 5_000
 
+#: A reference that knows a larger share of the main rows knows most.
+MOST = 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class Lookup(Saveable):
@@ -133,6 +136,11 @@ class Reference:
     def is_coupled(self) -> bool:
         """Whether every main row has a partner, so that the bridge is the identity."""
         return self.known_share == 1
+
+    @property
+    def knows_most(self) -> bool:
+        """Whether it knows most main rows, so that what it knows is usual."""
+        return self.known_share > MOST
 
     @property
     def is_looked_up(self) -> bool:
