@@ -116,7 +116,8 @@ moved = manifuse(*night)
 print([warning["code"] for warning in json.loads(moved.stdout)["warnings"]])
 
 # %%
-# After status 0 the job goes on, after 3 it goes on and tells somebody, and after 2 it stops.
+# After status 0 the job goes on. After 3 the code of the warning decides: it stops and asks somebody if the table may not
+# be what it seems, as after ``strange_columns``, and else goes on and tells somebody. After 2 it stops.
 
 place.cleanup()
 assert [each.returncode for each in (fitted, shown, usual, renamed, returned, moved)] == [

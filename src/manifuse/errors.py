@@ -53,7 +53,7 @@ its own; drop or rename the repeats.
 class MissingExtraError(InputError):
     """An optional dependency is needed and not installed.
 
-    The message is the command that installs it.
+    The message has the command that installs it.
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """What labels say of classes: where nothing is taken, in groups, and where labels are all right."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -33,6 +35,24 @@ def test_where_nothing_is_taken_no_measure_changes():
     assert result.accuracy.measure == "class_accuracy"
     assert result.accuracy.after == result.accuracy.before
     assert result.log_loss.after == result.log_loss.before
+
+
+@pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("mixed", [True, False])
+def test_labels_of_other_rows_are_told_of_where_less_sure_probabilities_miss_them_less(mixed):
+    """Classes of other rows make probabilities less sure, which is a gain in log loss, and tell nothing of any row."""
+    gains, told = [], []
+    for seed in range(6):
+        main, others, known, _, _ = draw(seed, labels=60)
+        names = np.random.default_rng(seed).permutation(known.names) if mixed else known.names
+        with warnings.catch_warnings(record=True) as given:
+            result = mf.refine(main, others, mf.ClassLabels(known.keys, names), rng=0)
+        gains.append(result.accepted and result.gain.is_certain)
+        codes = [getattr(each.message, "code", "") for each in given]
+        told.append("unrelated_labels" in codes)
+        assert ("but say no more of the labels than chance could" in " ".join(result.summary().split())) is told[-1]
+    assert sum(gains) >= 3
+    assert told == (gains if mixed else [False] * 6)
 
 
 @pytest.mark.parametrize("seed, reason, words", [(6, Reason.PAIRS, "the others"), (10, Reason.CALIBRATED, "“ours”")])

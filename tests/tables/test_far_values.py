@@ -32,10 +32,27 @@ def test_one_number_for_a_missing_value_is_named_in_any_unit(rng, unit, offset):
     assert f"the farthest of them {values[200]:.6g} of '200'" in said
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("planted", [[5000.0], [1000.0] * 3, [2060.0, 1910.0, 1500.0], [7777.0] * 6])
+def test_a_few_beyond_a_gap_are_named_in_any_number(rng, planted, sign):
+    """Other rows may come back with such values, because refined scores are brought into the order of all."""
+    values = np.clip(150.0 + 46.0 * rng.standard_normal(252), 60.0, 330.0)
+    assert said_of(sign * values) == []
+    values[rng.choice(252, len(planted), replace=False)] = planted
+    (said,) = said_of(sign * values)
+    assert f"the farthest of them {sign * max(planted):.6g} of" in said
+
+
+def test_counts_amounts_and_halves_are_no_few_beyond_a_gap(rng):
+    assert said_of(np.append(rng.poisson(3.0, 300), 60.0)) == []
+    assert said_of(np.append(np.exp(2.0 * rng.standard_normal(300)), np.exp(6.5))) == []
+    assert said_of(np.append(rng.standard_normal(200), 1000.0 + rng.standard_normal(20))) == []
+
+
 def test_the_largest_floats_are_compared_without_leaving_their_range(rng):
     values = rng.standard_normal(50)
     values[3], values[4] = 1.7e308, -1.7e308
-    # Two of fifty are not a few.
+    # Two of fifty, one at each end, are not a few.
     assert said_of(values) == []
     assert len(said_of(np.append(values[5:], 1.7e308))) == 1
 

@@ -71,7 +71,10 @@ class RefineOptions:
     escape_formulas: bool = False
     same_target: Annotated[
         bool | None,
-        Option("--same-target/--ask-references", help="Say that all predict the same thing, or ask them strictly."),
+        Option(
+            "--same-target/--ask-references",
+            help="Assume that all predict the same thing, or demand that they show it.",
+        ),
     ] = None
     config: Annotated[Path | None, Option(help="A TOML file of options; the command line overrules it.")] = None
     method: dict[str, Any] = field(default_factory=dict)

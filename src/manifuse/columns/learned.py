@@ -22,8 +22,8 @@ from manifuse.tables.level import Level
 #: So many labels count as much as what was known before them.
 EQUAL_LABELS = 50
 
-#: What labels teach fades from the distance to the next label that so many labelled rows stay within; at twice of it,
-#: nothing is left. It fades sooner if the labelled rows are not like the rest.
+#: Labels teach in full up to the distance within which this share of labelled rows has another label, and nothing
+#: beyond twice that distance. The second number holds if the labelled rows are not like the rest.
 REACHING, REACHING_UNLIKE = 0.99, 0.5
 
 

@@ -35,10 +35,11 @@ SHARE, SHARE_OF_CLASSES = 0.8, 0.5
 #: more than own scores do.
 LEAST_SMOOTHED = 0.005
 
-#: At held-out pairs, bridges predict references worse than lessons do by less than this and half of that gain.
+#: At held-out pairs, what bridges predict may correlate with the references by at most this, and half of that gain,
+#: less than what lessons predict.
 MOST_LOST = 0.04
 
-#: What bridges predict there of at least one reference correlates with it by more than this.
+#: There, what bridges predict of at least one reference correlates with it by more than this.
 LEAST_CARRIED = 0.5
 
 #: Fewer pairs than this do not show what the graph is worth elsewhere.

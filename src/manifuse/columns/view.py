@@ -42,7 +42,7 @@ class View:
     ``imputed``          (q, m, c)  the same, but imputed at all rows if the reference knows few: lessons read these
     ``unseen``           (q, m, c)  the same, imputed at all rows; of fitted rows alone
     ``doubt``            (q, m)     how little is known of each, as a share of its variance; 0 where it is known
-    ``known itself``     (q,)       1 where a reference knows the row that lacks other main rows, else 0
+    ``known itself``     (q,)       1 if the row is a pair of a reference that does not know all rows, else 0
     ``expected``         (q, c)     own scores and references, as far as these are followed
     ``imputed expected`` (q, c)     the same of imputed scores
     ``calibrated``       (q, c)     probabilities of classes, as labels calibrate them, in coordinates

@@ -128,7 +128,7 @@ class Algorithm1:
         self._demand("positive numbers", lambda each: is_number(each) and each > 0, *SEVERAL[:3])
         self._demand("finite numbers", lambda each: each != np.inf, "step_size")
         amounts = ("settled", "smoothing")
-        self._demand("a number of at least 0", lambda each: is_number(each) and 0 <= each < np.inf, *amounts)
+        self._demand("numbers of at least 0", lambda each: is_number(each) and 0 <= each < np.inf, *amounts)
         self._demand("0 or a number in [1e-6, 1e4]", lambda each: each == 0 or 1e-6 <= each <= 1e4, "smoothing")
         schemes = "ImplicitEuler(...) or ExplicitEuler(...), or a tuple of them"
         self._demand(schemes, lambda each: isinstance(each, BridgeScheme), "bridge")

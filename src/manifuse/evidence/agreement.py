@@ -16,10 +16,15 @@ from manifuse.evidence.one_factor import correlations, left_out, loadings_of, lo
 from manifuse.evidence.reason import Reason
 from manifuse.kernels.arrays import BoolArray, FloatArray, IndexArray
 
-#: A predictor differs if its loading is below the first number by so many standard errors; of one or two references,
-#: if it is so far below 0. One whose loading is below the last number predicts a related thing in reverse; then others
-#: may predict related things, too.
-LEAST_LOADING, CERTAIN, REVERSED = 0.2, 2.0, -0.4
+#: One of three references or more differs if its loading is below this, and one of fewer if it is below 0.
+LEAST_LOADING = 0.2
+
+#: It must be below by so many standard errors.
+CERTAIN = 2.0
+
+#: A reference whose loading is below this predicts a related thing in reverse. Then the others may predict something
+#: related, but not the same, too.
+REVERSED = -0.4
 
 #: Fewest references that can contradict each other.
 FEWEST_REFERENCES = 3

@@ -85,7 +85,7 @@ def _counts(probabilities: FloatArray, score: LogLoss) -> FloatArray:
 
 
 def reliability_of(said: FloatArray, right: FloatArray) -> FloatArray:
-    """Bins (b, 3) of rows, from probabilities (r, l) in r trials, and whether what they are of is so (r, l)."""
+    """Bins (b, 3) of rows, from probabilities (r, l) in r trials, and 1 where the predicted event happened (r, l)."""
     trials, rows = said.shape
     parts = np.array_split(said.argsort(axis=None, kind="stable"), int(np.clip(rows // BINNED, 1, MOST_BINS)))
     each = ((said.ravel()[part].mean(), right.ravel()[part].mean(), len(part) / trials) for part in parts)

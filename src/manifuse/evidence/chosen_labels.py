@@ -11,11 +11,16 @@ from scipy.stats import f as f_distribution
 from manifuse.evidence.class_score import LogLoss
 from manifuse.kernels.arrays import FloatArray
 
-#: Labels were chosen by class if chance makes own probabilities miss them so far less often than the first number, and
-#: if these differ at them by more than the second, in standard errors, or by more than the third if two classes are
-#: more even there. Where every class has as many labels, it is enough if chance does so less often than the fourth. Of
-#: own risks, the last share is taken as one half.
-MISSED, DIFFERENT, DIFFERENT_IF_EVEN, MISSED_IF_EQUAL, NOT_SURE = 0.001, 2.0, 1.0, 0.05, 0.02
+#: Labels were chosen by class if chance makes own probabilities miss the frequencies of classes among them so far in a
+#: smaller share of draws than this; the second number holds where every class has as many labels.
+MISSED, MISSED_IF_EQUAL = 0.001, 0.05
+
+#: Own probabilities must also differ at the labelled rows by more standard errors than this; the second number holds
+#: if two classes are more even there.
+DIFFERENT, DIFFERENT_IF_EVEN = 2.0, 1.0
+
+#: Own risks count as this much nearer to one half.
+NOT_SURE = 0.02
 
 
 def chosen_by_class(score: LogLoss, log_ratios: FloatArray) -> LogLoss:

@@ -61,6 +61,8 @@ class Measurement:
         Whether the main predictor ranks the labels the other way around.
     unrelated : bool
         Whether own scores say no more of the labels than chance could.
+    unpredicted : bool
+        Whether what was found says no more of the held-out labels than chance could, either.
     at_pairs : Gain or None
         What following the references alone gains at labelled rows that they know themselves; None if these are few.
     as_if_unknown : bool
@@ -103,6 +105,7 @@ class Measurement:
     right: tuple[Accuracy, Gain] | None = None
     backwards: bool = False
     unrelated: bool = False
+    unpredicted: bool = False
     at_pairs: Gain | None = None
     as_if_unknown: bool = True
     by_class: ByClass | None = None

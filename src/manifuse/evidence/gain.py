@@ -47,7 +47,7 @@ class Unit(NamedTuple):
     what: str
 
 
-#: Standard errors of a regression from the first number on, and below the other, are told without powers of ten.
+#: Standard errors of a regression from the first number to the second are printed without a power of ten.
 SIZES = 1e-3, 1e5
 
 #: What people read of a gain.

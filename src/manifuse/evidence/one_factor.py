@@ -22,9 +22,11 @@ SURE = 2.0
 #: the first number they count as one, unless they correlate with own scores by the second one, in the mean.
 PARTS, CONFIRMED = 0.7, 0.4
 
-#: What loadings are taken to be before any pair is seen, the pairs that count as much as this, and the largest that is
-#: believed.
-USUAL, USUAL_PAIRS, MOST_LOADING = 0.6, 100.0, 0.8
+#: The prior of a loading is the first number, and counts as much as so many pairs.
+USUAL, USUAL_PAIRS = 0.6, 100.0
+
+#: No larger loading is used.
+MOST_LOADING = 0.8
 
 #: The share of squares that is but rounding.
 NOTHING = 1e-12

@@ -70,12 +70,12 @@ class Score(ABC):
 
     @property
     def others(self) -> int | None:
-        """How many labels are not the commonest one, where only these tell better from worse; else None."""
+        """How many labels differ from the most frequent one; None if that does not matter."""
         return None
 
     @property
     def evenness(self) -> float:
-        """How much a label tells, in (0, 1]: 1 if grades are equally frequent, and little if nearly all are equal."""
+        """How much a label tells, in [0, 1]: 1 if grades are equally frequent, and little if nearly all are equal."""
         return 1.0
 
     @property

@@ -162,5 +162,5 @@ def _compute(connection: Connection, work: Callable[[Any], Any], argument: Any) 
             traceback.print_exc(file=sys.stderr)
             outcome = {"state": "failed", "message": OURS}
     notes = [str(warning.message) for warning in caught if issubclass(warning.category, ManifuseWarning)]
-    # Nobody may look at the job until long after it has ended.
+    # The time is measured here, because the page may ask for the outcome long after the job has ended.
     connection.send({**outcome, "notes": notes, "seconds": time.monotonic() - begun})

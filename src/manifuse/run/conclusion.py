@@ -19,7 +19,7 @@ from manifuse.evidence.chosen_labels import chosen_by_class, offset_that_keeps
 from manifuse.evidence.class_score import LogLoss, calibrate, risks_of
 from manifuse.evidence.found import Evidence, Measurement
 from manifuse.evidence.gain import Accuracy, Gain, Measure
-from manifuse.evidence.holding_out import Held
+from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.intervals import error_scale_of, unevenness_of
 from manifuse.evidence.one_factor import correlation
 from manifuse.evidence.rankings import GradedRanking
@@ -33,8 +33,8 @@ from manifuse.run.method import JointDiffusion
 from manifuse.run.relevances import disjoint_of, metric_of, relevance_of, worths_of
 from manifuse.tables.observations import Observations
 
-#: What was found turns own scores around if its correlation with them is so many standard errors below 0: where it was
-#: held out, or where it was fitted.
+#: What was found turns own scores around if its correlation with them is below 0 by more standard errors than this:
+#: the first number holds at held-out labels, the second at all fitted rows.
 TURNED_HELD_OUT, TURNED = 1.0, 2.0
 
 
@@ -218,13 +218,19 @@ def _measured(
         return Accuracy(measure, before, gained.reached_from(before) if verdict.takes_what_was_found else stays)
 
     before, stays = (taught.measured(each, labels.folds) for each in (own, there))
+    # Own scores have seen no label, so that all rows can be compared.
+    together = labels.folds.together()
+    as_known = found.known.held_out["own"][None, taught.rows]
+    as_known = comparable(given.problem.units, as_known, taught.order(), together)
+    unrelated = _says_nothing(taught, as_known, together)
     accuracy = change(score.measure, before, stays, gain)
     measured = Measurement(
         accuracy,
         gain,
         labels.folds.held,
         backwards=taught.is_backwards(given.problem.main.scores[taught.rows]),
-        unrelated=_is_unrelated(given, found, labels),
+        unrelated=unrelated,
+        unpredicted=unrelated and _says_nothing(taught, refined, labels.folds),
         as_if_unknown=not found.known.fitted.known[taught.rows][:, found.columns.references.usual].any(),
         uncalibrated=_why_uncalibrated(given.problem.main, score),
         in_other_units=_in_other_units(held_out.scored, given),
@@ -249,15 +255,13 @@ def _why_uncalibrated(main: Observations, score: Score) -> Literal["scale", "lab
     return "scale" if main.scale == "score" and main.came.min() >= 0 and main.came.max() <= 1 else None
 
 
-def _is_unrelated(given: RunInputs, found: RunOutputs, labels: Labels) -> bool:
-    """Whether own scores say no more of the labels than chance could, though they are many."""
-    # Own scores have seen no label, so that all rows can be compared.
-    score, folds = labels.score.order(), labels.folds.together()
-    own = comparable(given.problem.units, found.known.held_out["own"][None, score.rows], score, folds)
+def _says_nothing(score: Score, values: FloatArray, folds: Folds) -> bool:
+    """Whether values (r, l, ...) say no more of the order of the labels than chance could, though these are many."""
     if isinstance(score, LogLoss):
         # Probabilities that are too sure have a large log loss, and may know of the labels all the same.
-        return not (score.is_of_few or score.beyond_chance(own[0]) > 2.0)
-    known = score.gain(np.zeros(len(score.rows)), own, folds)
+        return not (score.is_of_few or score.beyond_chance(values[0]) > 2.0)
+    order = score.order()
+    known = order.gain(np.zeros(len(order.rows)), values, folds)
     return not (known.is_of_few or known.is_clear)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def facts_of(result: Refinement) -> dict[str, Any]:
-    """Return what was found and chosen; infinities are the text ``"inf"``."""
+    """Return what was found and chosen; numbers that are not finite are text, such as ``"inf"``."""
     course, diffusion, measured = result.course, result.method.diffusion, result.evidence.measured
     (step_size, *_), (weight_scale, *_) = diffusion.grid
     used = {"standardised": course.standardised, "recall": course.recall, "step_size": step_size}

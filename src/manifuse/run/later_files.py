@@ -27,8 +27,8 @@ from manifuse.tables.straightening import straightened_by
 from manifuse.tables.table import Table
 from manifuse.tables.table_checks import tell_left_out
 
-#: A table of several windows is compared with the fitted rows by so many short windows, which lie evenly in it, of so
-#: many rows each.
+#: To compare a table of several windows with the fitted rows, so many short windows are read, evenly spread over the
+#: table, with so many rows each.
 LOOKS, ROWS_OF_LOOK = 20, 1000
 
 #: Rows of a part that a worker refines.

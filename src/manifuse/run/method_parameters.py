@@ -19,8 +19,10 @@ class MethodParameters(BaseEstimator):  # type: ignore[misc]
 
     method: JointDiffusion | None
 
-    #: Parameters that name columns, by what `FrameColumns` and messages call them, and what to say of the other.
+    #: What the parameters that name columns are called here, by the names that `FrameColumns` and messages use.
     _column_parameters: ClassVar[dict[str, str]]
+
+    #: What to say of parameters in messages that only the other combiner has.
     _of_other: ClassVar[dict[str, str]]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -62,7 +64,7 @@ class MethodParameters(BaseEstimator):  # type: ignore[misc]
 
 
 def _without_values(given: Any) -> Any:
-    """Tables, or one, each with its number of rows in its place if it is a data frame, whose text has its values."""
+    """Replace each data frame by its type and its number of rows, because its text shows the user's data."""
     if isinstance(given, list | tuple):
         return [_without_values(each) for each in given]
     return (

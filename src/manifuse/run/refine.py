@@ -39,9 +39,11 @@ from manifuse.tables.user_tables import FrameColumns, Labels
 #: Scores of which the largest is above this, and at most 100, may be percentages.
 PERCENTAGES = 50
 
-#: The labels of a regression are in other units if their median is so many times that of the scores, or less. No
-#: larger share of scores may be outside of the range of labels without a warning.
-OTHER_UNITS, MOST_OUTSIDE = 10.0, 0.01
+#: The labels of a regression are in other units than the scores if their medians differ by this factor or more.
+OTHER_UNITS = 10.0
+
+#: A warning is given if a larger share of scores is outside of the range of labels.
+MOST_OUTSIDE = 0.01
 
 
 def refine(
@@ -174,12 +176,24 @@ def _refine_observations(
     with libraries_in_one_thread():
         given = prepare(fitted, method, measure, seed, backend, groups, whole)
         result = Refinement.of(method, seed, main, *conclude(method, given), Provenance.of(main, references, labels))
+    _warn_of_unrelated(result)
     if isinstance(measure, SquaredError):
         _warn_of_other_units(measure, result)
         _warn_of_label_range(measure, result)
     elif main.classes is None:
         _warn_of_range(result)
     return result
+
+
+def _warn_of_unrelated(result: Refinement) -> None:
+    """Warn if labels show a gain, and nothing is known of them: probabilities that say less miss wrong labels less."""
+    measured = result.evidence.measured
+    if result.accepted and measured is not None and measured.unpredicted and measured.gain.is_certain:
+        warn(
+            "unrelated_labels",
+            f"Neither the scores of {result.main.name} nor the refined ones say more of the labels than chance could; "
+            "check that the labels have the right ids.",
+        )
 
 
 def _warn_of_range(result: Refinement) -> None:

@@ -12,13 +12,17 @@ from manifuse.tables.observations import Observations
 #: do. Of 340 drawn problems with real tables, none has such scores or labels, and of 1,457 features none, either.
 FAR, HARDLY = 100, 0.1
 
+#: So are at most one in so many scores or labels, if the gap below them is so many times the range of the others, of
+#: which more than `MOST_GRADES` differ, and if this is so of logarithms, too: they are so many deviations off.
+FEW, GAP, LOGARITHMS = 20, 2.0, 4.5
+
 #: What is said of dots between thousands.
 THOUSANDS = (
     "{} are whole numbers below 1,000 and the others have three digits after the point, as numbers with dots between "
     "thousands do; if they are such, write them without the dots."
 )
 
-#: So many rows of a table are searched for features that are so.
+#: So many rows of a table are searched for features with such values.
 LOOKED_AT = 5_000
 
 #: Numbers that people write for a missing value, in SPSS, Stata, SAS and by hand, with either sign.
@@ -37,23 +41,39 @@ WHOLE, WHOLE_SHARE, THREE_DIGITS = 3, 0.02, 0.7
 
 
 def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
-    """Warn if a few of some scores or labels (n,), which have ``names``, are so far off that the others hardly vary.
+    """Warn if a few of some scores or labels (n,), which have ``names``, are far from all others.
 
-    All are compared in standard deviations, which such values make for all of them. A number for missing values is
-    named, however many there are.
+    Scores are compared in standard deviations, which such values make for all of them. Where refined scores are in the
+    order of theirs, other rows may get such values. A number for missing values is named, however many there are.
     """
     if warn_of_miswritten(what, values):
         return
     order, is_far = _far_from_rest(values[:, np.newaxis])
     farthest = order[-1, 0]
-    if is_far[0]:
+    if is_far[0] or _are_beyond_gap(values) or _are_beyond_gap(-values):
         warn(
             "far_values",
             f"A few {what} are far from the rest, the farthest of them {values[farthest]:.6g} of "
-            f"{str(names[farthest])!r}: the others vary by less than a tenth of what all do. "
-            "If it stands for a missing value, leave the row out; else give numbers on another scale, such as their "
-            "logarithms.",
+            f"{str(names[farthest])!r}. If it stands for a missing value or is a mistake, leave the row out; else "
+            "give numbers on another scale, such as their logarithms.",
         )
+
+
+def _are_beyond_gap(values: FloatArray) -> bool:
+    """Whether a few of the largest values (n,) are beyond a gap."""
+    # In quarters, so that no difference of huge values leaves the range of floats.
+    ordered = np.sort(values / 4.0)
+    first = len(ordered) - max(1, len(ordered) // FEW)
+    wide = np.diff(ordered)[first - 1 :] > GAP * (ordered - ordered[0])[first - 1 : -1]
+    if first < 1 or not wide.any():
+        return False
+    usual, far = np.split(ordered, [first + int(np.argmax(wide))])
+    if len(np.unique(usual)) <= MOST_GRADES:
+        return False
+    if ordered[0] <= 0:
+        return True
+    logarithms = np.log(usual)
+    return bool(np.log(far[0]) - logarithms.mean() > LOGARITHMS * logarithms.std())
 
 
 def warn_of_miswritten(what: str, values: FloatArray) -> bool:

@@ -16,8 +16,8 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 #: Most characters of an id.
 LONGEST = 1000
 
-#: Ids are kept as wide as the longest. More bytes than this they take only if that is not more than so many times
-#: what their text takes by itself.
+#: Ids are kept as wide as the longest. They may take more bytes than the first number only if that is at most so many
+#: times the size of their text.
 ROOM, WASTE = 256 << 20, 8
 
 #: Bytes of a character.

@@ -24,11 +24,12 @@ from manifuse.tables.turning import Turning
 #: With fewer pairs than the first number a bridge is refused; with fewer than the second the user is warned.
 LEAST_PAIRS, FEW_PAIRS = 3, 10
 
-#: A reference repeats the main predictor if at its pairs their alignment is 1 up to this, of scores that of their
-#: ranks. So copies in fewer digits and of another scale do, and scores that share nothing but an outlier do not.
+#: A reference repeats the main predictor if their alignment at the pairs is within this of 1. Of scores, ranks are
+#: aligned. So copies in fewer digits and of another scale repeat it, and scores that share only an outlier do not.
 REPEATED = 1e-3
 
-#: It also does if it is so many levels or more, into which own scores of so many pairs or more could have been cut.
+#: It also repeats the main predictor if it has at least the first number of different scores, and these never fall
+#: where own scores rise, at the second number of pairs or more.
 LEVELS, CUT = 4, 20
 
 #: Where a reference has nothing to say.

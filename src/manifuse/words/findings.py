@@ -66,12 +66,10 @@ def _of_answers(evidence: Evidence) -> Iterator[Finding]:
         yield Finding("answer", asked.answer is Reason.AGREE, REASONS[answer], REMEDIES.get(answer))
     if asked.gain is not None:
         better = asked.gain.value > asked.gain.standard_error
-        how = "better" if better else "not measurably better"
-        said = (
-            f"At held-out pairs, “{evidence.name}” and the other references together predict each reference {how} than"
-        )
-        by = f"by {asked.gain.amount(signed=False)} of correlation"
-        yield Finding("held-out pairs", better, f"{said} “{evidence.name}” alone: {by}.")
+        how = "better" if better else "no better"
+        said = f"At held-out pairs, “{evidence.name}” and the other references together predict each reference {how}"
+        by = f"{asked.gain.amount(signed=True)} of correlation"
+        yield Finding("held-out pairs", better, f"{said} than “{evidence.name}” alone ({by}).")
 
 
 def _of_worth(evidence: Evidence) -> Iterator[Finding]:

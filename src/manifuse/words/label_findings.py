@@ -60,7 +60,8 @@ def of_labels(evidence: Evidence) -> Iterator[Finding]:
         said = f"The scores of “{evidence.name}” rank the labels backwards{share}."
         yield Finding("backwards", False, f"{said} If larger labels mean less, change their sign.", "labels")
     elif measured.unrelated:
-        said = f"The scores of “{evidence.name}” say no more of the labels than chance could."
+        also = ", and neither do the refined ones" if measured.unpredicted else ""
+        said = f"The scores of “{evidence.name}” say no more of the labels than chance could{also}."
         yield Finding(
             "unrelated", False, f"{said} If that surprises you, check the ids of the labels, and their sign.", "labels"
         )

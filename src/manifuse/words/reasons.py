@@ -31,8 +31,8 @@ REASONS: Mapping[Reason, str] = {
     "all the same.",
     Reason.TAUGHT: "The refinement learned from the labels. It goes further where held-out labels show "
     "the gain more surely.",
-    Reason.UNGUARDED: "The refinement learned from the labels. Labels that were held out show no gain, but "
-    "`safeguarded` is false, so it is taken.",
+    Reason.UNGUARDED: "The refinement learned from the labels. Labels that were held out show no gain, or are too few "
+    "to measure one, but `safeguarded` is false, so it is taken.",
     Reason.AGREE: "The references agree with each other, and the main predictor with them, beyond chance. So the "
     "refinement follows the references, the more reliable ones further.",
     Reason.TOLD: "`same_target` says that the references predict the same thing as the main predictor.",
@@ -71,7 +71,7 @@ STANDINGS: Mapping[Standing, str] = {
     Standing.TOOK_PART: "took part",
     Standing.TAUGHT: "took part in what the labels taught, and is not followed beyond that",
     Standing.DIFFERS: "not followed: predicts something else than the main predictor and most references do",
-    Standing.NOT_FOLLOWED: "not followed: the answers of the references say why",
+    Standing.NOT_FOLLOWED: "not followed; why, is said of the references together",
     Standing.LEFT_OUT: "left out, as `ignored` says",
     Standing.IDLE: "ignored: its scores are all equal, or repeat the main predictor's",
 }

@@ -85,7 +85,7 @@ def doubt_of(evidence: Evidence) -> str:
         return "not measured"
     if evidence.measured is None:
         return ""
-    if not evidence.measured.gain.is_certain:
+    if evidence.measured.unpredicted or not evidence.measured.gain.is_certain:
         return "not certainly better"
     return "" if evidence.measured.is_of_rest else f"better {ON_THEM}"
 
@@ -132,6 +132,8 @@ def verdict_of(evidence: Evidence) -> str:
 def _how_certain(measured: Measurement) -> str:
     if not measured.gain.is_certain:
         return "but are not certainly better"
+    if measured.unpredicted:
+        return "but say no more of the labels than chance could"
     better = "and are better" if measured.gain.is_clear else "and are probably better"
     return better if measured.is_of_rest else f"{better} {ON_THEM}"
 
