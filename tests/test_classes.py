@@ -782,6 +782,16 @@ def test_smoothing_of_scores_refuses_classes():
         mf.rivals.smooth_alone(main, others, known, rng=0)
 
 
+def test_later_logits_are_no_probabilities():
+    main, others, *_ = draw(1)
+    result = mf.refine(main, others, rng=0)
+    later = mf.Observations(
+        np.log(main.came), main.table, ids=main.keys, classes=main.classes.names, scale="logits", name="ours"
+    )
+    with pytest.raises(mf.InputError, match="ours has scale='logits', but ours was fitted with"):
+        result.apply(later)
+
+
 def test_no_columns_of_classes_are_refused():
     with pytest.raises(mf.InputError, match="No columns of classes were named for table"):
         mf.Observations.from_frame(pl.DataFrame({"id": ["a"], "p": [1.0]}), classes=())

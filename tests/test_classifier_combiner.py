@@ -51,6 +51,8 @@ def test_it_gives_what_refine_gives(drawn, combiner):
     for each in (listed, tuple(listed), pd.DataFrame({"class": y})):
         np.testing.assert_array_equal(clone(combiner).fit(X, each).predict_proba(X), fitted.predict_proba(X))
         assert fitted.score(X, each) == fitted.score(X, y)
+    with pytest.raises(mf.InputError, match="X and y came with the same index in different orders"):
+        fitted.score(X, pd.Series(y)[::-1])
     with pytest.raises(mf.InputError, match="y cannot be read as an array"):
         clone(combiner).fit(X, [["a"], ["a", "b"]] * (len(X) // 2))
     result = mf.refine(main, others, known, rng=0)

@@ -364,6 +364,8 @@ def test_a_truth_with_the_index_of_the_table_in_another_order_is_refused(case):
     combiner.fit(X, y)
     with pytest.raises(mf.InputError, match="X and y came with the same index in different orders"):
         combiner.fit(X, y[::-1])
+    with pytest.raises(mf.InputError, match="X and y came with the same index in different orders"):
+        combiner.score(X, y[::-1])
     # Without an index in common, rows go by position, as everywhere in scikit-learn.
     combiner.fit(X, y.set_axis(range(1000, 1160)))
 

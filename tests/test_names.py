@@ -4,6 +4,7 @@ import csv
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sparse
 from sklearn.model_selection import GroupKFold, cross_val_predict
@@ -192,6 +193,21 @@ def test_pairs_need_no_ids_that_are_longer_than_those_that_came(scored, tmp_path
     result = mf.refine_files(
         tmp_path / "ours.csv", tmp_path / "theirs.csv", out=tmp_path / "out.csv", pairs=tmp_path / "p.csv"
     )
+    assert result.relevance[0].pairs == 40
+
+
+@pytest.mark.filterwarnings("error::manifuse.ManifuseWarning")
+@pytest.mark.parametrize("ids", [np.arange(100), np.arange(100).astype("datetime64[D]").astype("datetime64[ns]")])
+def test_pairs_name_rows_by_numbers_or_times_and_other_rows_are_spelled_like_none(ids, tmp_path):
+    rng = np.random.default_rng(0)
+    truth, shift = rng.standard_normal(100), 1000 if ids.dtype.kind == "i" else np.timedelta64(1000, "D")
+    ours = pl.DataFrame({"id": ids, "score": truth + rng.standard_normal(100), "x": truth})
+    theirs = pl.DataFrame({"id": (ids + shift)[:80], "score": truth[:80] + 0.3 * rng.standard_normal(80)})
+    for name, frame in (("ours", ours), ("theirs", theirs)):
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    pl.DataFrame({"main": ids[:40], "reference": (ids + shift)[:40]}).write_parquet(tmp_path / "p.parquet")
+    files = (tmp_path / "ours.parquet", tmp_path / "theirs.parquet")
+    result = mf.refine_files(*files, out=tmp_path / "out.csv", pairs=tmp_path / "p.parquet")
     assert result.relevance[0].pairs == 40
 
 

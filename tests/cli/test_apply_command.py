@@ -151,6 +151,50 @@ def test_arrays_of_different_lengths_cannot_be_applied(drop, given, shapes, says
     assert not (folder / "out.csv").exists()
 
 
+@pytest.mark.parametrize(
+    "scores, features, says",
+    [
+        (np.full(6, "high"), np.zeros((6, 6)), "The scores of new"),
+        (np.zeros((6, 2, 2)), np.zeros((6, 6)), "The scores of new"),
+        (np.zeros(6), np.full((6, 6), "wide"), "The features of new"),
+        (np.zeros(6), np.zeros((6, 6, 2)), "The features of new"),
+        (np.zeros(6), np.float64(5.0), "new has 6 scores but 1 feature rows"),
+    ],
+)
+@pytest.mark.parametrize("drop", [[], ["--drop-invalid"]])
+def test_arrays_that_are_no_numbers_cannot_be_applied(drop, scores, features, says, folder, capsys, monkeypatch):
+    fit(capsys, monkeypatch)
+    np.savez("new.npz", ids=np.arange(6), scores=scores)
+    np.save("more.npy", features)
+    done, said = run(capsys, monkeypatch, "apply", "model.npz", "new.npz::more.npy", "--out", "out.csv", *drop)
+    assert done == 2
+    assert says in " ".join(said.err.split())
+
+
+def test_rows_of_a_refinement_that_was_not_taken_need_their_features_too(folder, capsys, monkeypatch):
+    """In a file as in a data frame."""
+    other = pl.read_csv("theirs.csv")
+    other.with_columns(-pl.col("score")).write_csv("reversed.csv")
+    given = (
+        "refine",
+        "main.csv",
+        "--reference",
+        "reversed.csv",
+        "--out",
+        "refined.csv",
+        "--save",
+        "left.npz",
+        "--json",
+    )
+    done, said = run(capsys, monkeypatch, *given)
+    assert (done, json.loads(said.out)["accepted"]) == (0, False)
+    assert run(capsys, monkeypatch, "apply", "left.npz", "new.csv", "--out", "out.csv")[0] == 0
+    pl.read_csv("new.csv").drop("x1").write_csv("fewer.csv")
+    done, said = run(capsys, monkeypatch, "apply", "left.npz", "fewer.csv", "--out", "fewer_out.csv")
+    assert done == 2
+    assert "fewer lacks the feature 'x1'" in " ".join(said.err.split())
+
+
 @pytest.mark.filterwarnings("always::manifuse.ManifuseWarning")
 def test_columns_are_found_by_name_and_further_ones_ignored(folder, capsys, monkeypatch):
     fit(capsys, monkeypatch)

@@ -141,6 +141,11 @@ CASES = {
         [],
         "has 2 arrays called 'scores'",
     ),
+    "an archive with two names of the scores": (
+        {"main.npz": archive(score=np.arange(3.0), scores=np.arange(3.0), ids=np.arange(3))},
+        [],
+        "has the arrays 'score' and 'scores', which mean the same",
+    ),
     "an archive with two classes of one name": (
         {"main.npz": archive(ids=np.arange(3), scores=np.full((3, 3), 1 / 3), classes=np.array(["a", "b", "b"]))},
         [],

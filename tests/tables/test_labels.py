@@ -31,6 +31,12 @@ def test_pairs_that_contradict_are_refused(better, worse, says):
         mf.RankLabels.from_pairs(better, worse)
 
 
+def test_pairs_with_the_same_index_in_another_order_are_refused():
+    better, worse = pd.Series(list("abc")), pd.Series(list("def"))
+    with pytest.raises(mf.InputError, match="same index in different orders"):
+        mf.RankLabels.from_pairs(better, worse[::-1])
+
+
 def test_pairs_are_kept_as_indices_of_ids():
     labels = mf.RankLabels.from_pairs(["c", "b"], ["a", "a"])
     assert [(labels.keys[i], labels.keys[j]) for i, j in zip(labels.better, labels.worse, strict=True)] == [

@@ -16,7 +16,7 @@ from manifuse.run.combiner import PredictorCombiner
 from manifuse.run.method import JointDiffusion
 from manifuse.run.truth import known_names, named_of, names_in_order
 from manifuse.tables.classes import Classes
-from manifuse.tables.containers import to_text
+from manifuse.tables.containers import demand_one_order, to_text
 from manifuse.tables.labels import ClassLabels
 from manifuse.tables.observations import Observations
 from manifuse.tables.scales import Scale
@@ -123,6 +123,7 @@ class ClassifierCombiner(ClassifierMixin, PredictorCombiner):  # type: ignore[mi
 
     def score(self, X: Any, y: Any) -> float:
         """Return how often the class of ``X`` is right, in [0, 1]; rows whose class is not known do not count."""
+        demand_one_order("X and y", X, y)
         known, values = known_names(y, len(X))
         if not len(known):
             raise InputError("The known classes of y are all missing; give at least one.")

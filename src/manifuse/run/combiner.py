@@ -228,6 +228,7 @@ class PredictorCombiner(TransformerMixin, MethodParameters):  # type: ignore[mis
         InputError
             If ``y`` has another length than ``X``, or its known values are all equal.
         """
+        demand_one_order("X and y", X, y)
         refined = np.asarray(self.predict(X))
         known, grades = known_grades(y, len(refined))
         if len(np.unique(grades)) < 2:

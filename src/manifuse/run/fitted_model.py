@@ -98,6 +98,16 @@ class FittedModel(LaterRows, Saveable):
         with libraries_in_one_thread():
             self.compare_later(new, known)
 
+    def leave(self, new: Observations) -> RefinedScores:
+        """Return rows as they came, if the refinement was not taken; they need the features of the fitted rows, too.
+
+        Raises
+        ------
+        InputError
+            If they lack some.
+        """
+        return RefinedScores.unchanged(with_features_of(new, self.main))
+
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
         """The fitted row of every id (q,), and whether it was fitted at all; each (q,)."""
         return self._fitted_keys.locate(keys)

@@ -253,7 +253,7 @@ class Refinement(Saveable):
         """Refine rows that came later, but not yet in the scale of what came; see `FittedModel.refine`."""
         demand(Observations, new)
         demand_alike(new, self.main)
-        return self.fitted_model.refine(new, compared=compared) if self.accepted else RefinedScores.unchanged(new)
+        return self.fitted_model.refine(new, compared=compared) if self.accepted else self.fitted_model.leave(new)
 
     def probability(self, first: Any, second: Any) -> FloatArray:
         """Probability that rows are rightly ordered by their refined scores, the first above the second.

@@ -58,7 +58,7 @@ def demand_alike(table: Observations, fitted: Observations) -> None:
     """
     names = None if table.classes is None else table.classes.names
     demand_same_classes(table.name, names, fitted)
-    if names is None and table.scale != fitted.scale:
+    if table.scale != fitted.scale:
         sides = f"{table.name} has scale={table.scale!r}, but {fitted.name} was fitted with scale={fitted.scale!r}"
         raise InputError(f"{sides}; give the same.")
 

@@ -88,6 +88,7 @@ class RankLabels:
         InputError
             If lengths differ, there is no pair, or a pair comes in both orders.
         """
+        demand_one_order("The better and the worse ids of the labels", better, worse)
         above = to_text(better, what="The better ids of the labels").tolist()
         below = to_text(worse, what="The worse ids of the labels").tolist()
         if len(above) != len(below) or not above:

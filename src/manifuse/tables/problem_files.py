@@ -43,6 +43,11 @@ READ = ("id", "label", "group", *PAIR)
 OF_TEXT = ", write yes and no as 1 and 0, or name columns of class probabilities with `classes` if labels are classes"
 
 
+#: What ids of rows without a pair begin with. No id has the sign. The rare letter stays if signs are left out, so that
+#: no number is left.
+UNPAIRED = "␟ꙮ"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Files:
     """The files of a problem, and how they are read.
@@ -255,8 +260,11 @@ def rename_by_pairs(main: Table, references: Sequence[Table], source: Path) -> l
 
 def _warn_of_equal_ids(main: Table, reference: Table, renamed: Table, source: Path) -> None:
     """Warn of rows of a reference that have the ids of main rows, and are not paired with them."""
-    ours, (ids, now) = {*map(str, main.ids.tolist())}, (map(str, each.ids.tolist()) for each in (reference, renamed))
-    apart = [name for name, paired in zip(ids, now, strict=True) if name in ours and name != paired]
+    ours, ids, now = (
+        to_text(each.ids, what=f"The id column of {each.name}").tolist() for each in (main, reference, renamed)
+    )
+    there = {*ours}
+    apart = [name for name, paired in zip(ids, now, strict=True) if name in there and name != paired]
     if apart:
         warn(
             "equal_ids_apart",
@@ -274,7 +282,8 @@ def _renamed(reference: Table, main: Table, pairs: Sequence[tuple[str, str]], so
             raise InputError(f"{source} pairs the row {twice!r} of {table.name} twice; keep one pair for each row.")
     with rows_as(reference.counting):
         ids = to_keys(reference.ids, what=f"The id column of {reference.name}").tolist()
-    for table, named, there in ((reference, names, ids), (main, names.values(), map(str, main.ids.tolist()))):
+    ours = to_text(main.ids, what=f"The id column of {main.name}").tolist()
+    for table, named, there in ((reference, names, ids), (main, names.values(), ours)):
         strange = set(named) - set(there)
         if strange:
             raise InputError(f"{source} names {min(strange)!r}, which is not an id of {table.name}; correct it.")
@@ -283,4 +292,4 @@ def _renamed(reference: Table, main: Table, pairs: Sequence[tuple[str, str]], so
             f"{source} has {many(len(pairs), 'pair')} of {reference.name}, but at least {LEAST_PAIRS} (better 30 to "
             "200) are needed; add some, or leave the table out."
         )
-    return replace(reference, ids=np.array([names.get(name, f"␟{row}") for row, name in enumerate(ids)]))
+    return replace(reference, ids=np.array([names.get(name, f"{UNPAIRED}{row}") for row, name in enumerate(ids)]))

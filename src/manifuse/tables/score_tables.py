@@ -26,6 +26,9 @@ from manifuse.tables.id_checks import demand_visible
 from manifuse.tables.table import Table
 from manifuse.tables.table_columns import TableColumns
 
+#: What refined tables in archives call these arrays.
+OTHER_NAMES = {"id": "ids", "score": "scores"}
+
 #: Rows of a window.
 WINDOW = 1 << 17
 
@@ -68,15 +71,18 @@ def read_table(
     else:
         table = open_table(path, features, fitted, columns, bare=bool(entry))[1]()
     if entry:
-        table = replace(table, source=read_features(Path(entry)), feature_names=None)
+        table = replace(table, source=np.atleast_1d(read_features(Path(entry))), feature_names=None)
     table.demand_one_length()
     return table
 
 
 def _from_archive(path: Path, pattern: str | None) -> Table:
-    # Refined tables have these columns. An array without dimensions holds one number.
+    # An array without dimensions holds one number.
     came = {name: np.atleast_1d(each) for name, each in read_archive(path).items()}
-    arrays = {{"id": "ids", "score": "scores"}.get(name, name): each for name, each in came.items()}
+    for name, other in OTHER_NAMES.items():
+        if {name, other} <= came.keys():
+            raise InputError(f"{path} has the arrays {name!r} and {other!r}, which mean the same; leave one out.")
+    arrays = {OTHER_NAMES.get(name, name): each for name, each in came.items()}
     demand_columns(path, {name: name for name in arrays}, "ids", "scores")
     if pattern is not None and "features" in arrays:
         raise InputError(f"`features` came, but {path} has no columns to choose from; leave it out.")

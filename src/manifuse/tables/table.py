@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from manifuse.tables.column_file import FileFeatures
+from manifuse.tables.containers import to_floats
 from manifuse.tables.observations import Observations
 from manifuse.tables.row_names import Counting, rows_as
 from manifuse.tables.table_checks import demand_one_length, finite_rows
@@ -102,10 +103,12 @@ class Table:
 
     def without_invalid(self) -> Self:
         """Leave out the rows of a table of columns whose numbers are not all finite."""
-        features = self.features
-        kept = finite_rows(np.asarray(self.scores, dtype=np.float64), features)
+        features, dimensions = self.features, 2 if self.classes else 1
+        scores = to_floats(self.scores, what=f"The scores of {self.name}", dimensions=dimensions)
+        if features is not None:
+            features = to_floats(features, what=f"The features of {self.name}", dimensions=2)
         # Features in a file are not read again.
-        return replace(self, source=features).part(kept)
+        return replace(self, source=features).part(finite_rows(scores, features))
 
 
 @dataclass(frozen=True, eq=False)
