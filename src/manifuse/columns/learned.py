@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
@@ -103,6 +104,23 @@ class Learned(Column):
         return shares
 
 
+class Taught(NamedTuple):
+    """What labels taught.
+
+    Attributes
+    ----------
+    learned : Learned
+    mixture : Mixed
+        Of what was expected and learned, by a share that held-out labels confirm.
+    lesson : RefittableLesson
+        What it takes to hold labels out.
+    """
+
+    learned: Learned
+    mixture: Mixed
+    lesson: RefittableLesson
+
+
 def teach(
     known: FittedViews,
     labels: Labels,
@@ -110,7 +128,7 @@ def teach(
     name: str,
     source: str,
     beyond: str,
-) -> tuple[Learned, Mixed, FittedViews, RefittableLesson]:
+) -> tuple[Taught, FittedViews]:
     """Add the columns "learned", "variance" and "taught".
 
     Parameters
@@ -125,11 +143,8 @@ def teach(
 
     Returns
     -------
-    learned : Learned
-    taught : Mixed
-        Of what was expected and learned, by a share that held-out labels confirm.
+    taught : Taught
     known : FittedViews
-    lesson : RefittableLesson
     """
     score = labels.score
     covariance = Covariance.of(known.held_out, measured, name)
@@ -148,8 +163,8 @@ def teach(
     known = replace(known, trials={beyond: rows[beyond][None]})
     known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
     level_of = partial(LogRatios.of, score.classes) if isinstance(score, LogLoss) else Level.of
-    taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
-    return column, taught, known, lesson
+    mixture, known = known.mix("taught", beyond, "learned", share, shares, level_of)
+    return Taught(column, mixture, lesson), known
 
 
 def _column_of(lesson: Lesson, labels: Labels, held_out: View, raw: FloatArray, source: str, beyond: str) -> Learned:

@@ -11,8 +11,7 @@ from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels, distances_of, most_taught
 from manifuse.columns.imputed import impute
-from manifuse.columns.learned import teach
-from manifuse.columns.lesson import RefittableLesson
+from manifuse.columns.learned import Taught, teach
 from manifuse.columns.like_rest import missed_share, pairs_are_like_rest, representative_of
 from manifuse.columns.own import Smoothed, sureness
 from manifuse.columns.probable import Calibrated
@@ -48,8 +47,8 @@ FEWEST_PAIRS = 40
 def refine_columns(given: RunInputs) -> RunOutputs:
     """Let every column follow from those before it: this is the method."""
     main, measured = given.problem.main, given.measured
-    own, known = start(given)
-    smoothed, known = smooth_own(given, known)
+    columns, known = start(given)
+    columns, known = smooth_own(given, columns, known)
     references, known = impute(known, given.taking_part, measured, given.places, main.name)
     agreement = ask_references(given, known)
     covered = CoveredClasses.of(given.problem, given.taking_part)
@@ -58,7 +57,8 @@ def refine_columns(given: RunInputs) -> RunOutputs:
     known = known.compute("expected", expected)
     diffuses = is_worth_diffusing(given, known, agreement, expected)
     labels = hold_out(given, known, one_trial=diffuses and not given.labels_are_classes)
-    found = RunOutputs(Columns(own, smoothed, references, expected), known, agreement, labels)
+    columns = columns.with_columns(references=references, expected=expected)
+    found = RunOutputs(columns, known, agreement, labels)
     steps = [learn_from_labels, diffuse] if diffuses else [learn_from_labels]
     # Labels of classes teach what is left to learn after the diffusion, and say whether it did harm.
     for step in reversed(steps) if given.labels_are_classes else steps:
@@ -66,7 +66,7 @@ def refine_columns(given: RunInputs) -> RunOutputs:
     return found
 
 
-def start(given: RunInputs) -> tuple[Level, FittedViews]:
+def start(given: RunInputs) -> tuple[Columns, FittedViews]:
     """Begin with own scores and features."""
     main = given.problem.main
     scores = main.scores.reshape(len(main), -1)
@@ -74,15 +74,15 @@ def start(given: RunInputs) -> tuple[Level, FittedViews]:
     for column, reference in enumerate(given.taking_part.values()):
         known[reference.main_rows, column] = 1.0
     view = View(features_of(main), {"own": own.apply(scores)}, known)
-    return own, FittedViews(view, view)
+    return Columns(own), FittedViews(view, view)
 
 
-def smooth_own(given: RunInputs, known: FittedViews) -> tuple[Smoothed | None, FittedViews]:
+def smooth_own(given: RunInputs, columns: Columns, known: FittedViews) -> tuple[Columns, FittedViews]:
     """Add the column "smoothed", if there is a graph."""
     if given.bridges.graph.neighbours == 0:
-        return None, known
-    column = Smoothed.over(given.bridges.graph, known.fitted["own"])
-    return column, known.add("smoothed", column.fitted)
+        return columns, known
+    smoothed = Smoothed.over(given.bridges.graph, known.fitted["own"])
+    return columns.with_columns(smoothed=smoothed), known.add("smoothed", smoothed.fitted)
 
 
 def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
@@ -187,10 +187,10 @@ def learn_from_labels(given: RunInputs, found: RunOutputs) -> RunOutputs:
     if isinstance(labels.score, LogLoss):
         calibrated = Calibrated.of(known.held_out, source, labels.score, given.problem.units)
         known = known.compute("calibrated", calibrated)
-        columns, beyond = replace(columns, calibrated=calibrated), "calibrated"
-    learned, taught, known, lesson = teach(known, labels, given.measured, given.problem.main.name, source, beyond)
-    columns = replace(columns, learned=learned, taught=taught)
-    return replace(found, columns=columns, known=known, lesson=lesson)
+        columns, beyond = columns.with_columns(calibrated=calibrated), "calibrated"
+    taught, known = teach(known, labels, given.measured, given.problem.main.name, source, beyond)
+    columns = columns.with_columns(learned=taught.learned, taught=taught.mixture)
+    return replace(found, columns=columns, known=known, taught=taught)
 
 
 def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
@@ -209,8 +209,8 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
         trials = diffusion.trials(labels.folds, rows, lambda fold: begun)
         held_out[rows] = trials[0]
         known = replace(known, trials={before: begun[rows][None]})
-    elif labels is not None and found.lesson is not None:
-        trials = diffuse_without_labels(diffusion, columns, known, labels, found.lesson)
+    elif labels is not None and found.taught is not None:
+        trials = diffuse_without_labels(diffusion, known, labels, found.taught)
     known = known.add("diffused", values, held_out, trials)
     share = SHARE if values.shape[1] == 1 else SHARE_OF_CLASSES
     refined, known = known.mix("refined", before, "diffused", share)
@@ -219,7 +219,8 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
     places = {n: numbers.index(n) if n in numbers else -1 for n in given.bridges.known}
     sphere = given.problem.starting_from(begun).start
     diffused = Diffused(before, sphere, given.bridges.on_host(), places, path.coefficients)
-    return replace(found, columns=replace(columns, diffused=diffused, refined=refined), known=known, path=path)
+    columns = columns.with_columns(diffused=diffused, refined=refined)
+    return replace(found, columns=columns, known=known, path=path)
 
 
 def is_denied(given: RunInputs, known: FittedViews, labels: Labels, before: str) -> bool:
@@ -234,19 +235,17 @@ def is_denied(given: RunInputs, known: FittedViews, labels: Labels, before: str)
 
 
 def diffuse_without_labels(
-    diffusion: Diffusion, columns: Columns, known: FittedViews, labels: Labels, lesson: RefittableLesson
+    diffusion: Diffusion, known: FittedViews, labels: Labels, taught: Taught
 ) -> FloatArray | None:
     """What would be diffused to each labelled row without the labels of its fold; None for ordered pairs."""
+    (learned, mixture, lesson), rows = taught, known.held_out
     if lesson.targets.shape[0] != len(labels.score.rows):
         return None
-    assert columns.learned is not None, "labels taught"
-    assert columns.taught is not None, "labels taught"
-    learned, taught, rows = columns.learned, columns.taught, known.held_out
 
     def begun(fold: IndexArray) -> FloatArray:
         without = lesson.without_fold(fold)
         values, _ = without.predict(rows, rows[learned.source])
         faded = learned.fade(rows, learned.level.apply(values))
-        return taught.at(rows.with_column("learned", faded))
+        return mixture.at(rows.with_column("learned", faded))
 
     return diffusion.trials(labels.folds, labels.score.rows, begun)

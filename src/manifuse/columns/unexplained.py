@@ -29,7 +29,7 @@ def unexplained_rows(main: Observations, found: RunOutputs, scored: Scoring, ref
         Their ids, the most striking first.
     """
     known = found.known
-    name = "expected" if found.columns.taught is None else "taught"
+    name = "expected" if found.taught is None else "taught"
     pairs = known.fitted["known itself"] > 0
     fitted, held_out = (
         scored.scores(main.scores, view["expected"], view[name], pairs) for view in (known.fitted, known.held_out)

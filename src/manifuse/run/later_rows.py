@@ -187,7 +187,7 @@ class LaterRows:
             drawn_by_place(places, every, most, np.random.default_rng(0)) for most in (MEASURING_ROWS, MOST_COMMON)
         )
         imputed, taught, unseen = imputed.with_lesson_of_common(self.fitted_view, few, measured, main.name)
-        columns = replace(self.columns, references=imputed)
+        columns = self.columns.with_columns(references=imputed)
         scored, temperature = self.scored, 1.0
         change = ChangeIfUnknown.of(columns, scored, main.scores[few], taught, unseen, places[few])
         if change is not None and scored.error_scale is not None:

@@ -75,7 +75,7 @@ def _standing(found: RunOutputs, column: int) -> Standing:
     """What became of a reference that was asked."""
     if found.agreement.pulls[column] > 0:
         return Standing.TOOK_PART
-    if found.columns.learned is not None:
+    if found.taught is not None:
         return Standing.TAUGHT
     return Standing.DIFFERS if found.agreement.differing[column] else Standing.NOT_FOLLOWED
 
