@@ -65,7 +65,7 @@ class Alone:
         )
         reached = bridges.arrive(path.predictions).references.reached.mean(axis=1)
         fitted = RefinedScores(in_units(problem, path.predictions), reached, None)
-        scored = Scoring(problem.units)
+        scored = Scoring.of(problem.units)
         graph = bridges.graph
         joining = Joining(graph.neighbours, graph.standardised, graph.scales) if graph.neighbours else None
         return FittedModel(problem.main, joining, columns, scored, fitted)

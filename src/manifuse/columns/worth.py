@@ -16,7 +16,7 @@ from manifuse.columns.held_labels import Labels
 from manifuse.columns.learned import Taught, teach
 from manifuse.columns.lesson import DECIDING, learn
 from manifuse.columns.probable import Calibrated
-from manifuse.columns.scored import HeldOutScores
+from manifuse.columns.scored import HeldOutScores, in_units
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.gain import Gain
@@ -46,7 +46,7 @@ def worths_by_labels(
     if len(numbers) == 1:
         return {numbers[0]: alone}, alone
     kept = (everything, *(everything[:column] + everything[column + 1 :] for column in everything))
-    whole, *others = (held_out.scored.in_units(_taught_by(found, found.taught, labels, each)) for each in kept)
+    whole, *others = (in_units(held_out.scored.last, _taught_by(found, found.taught, labels, each)) for each in kept)
     losses = (labels.score.gain(without, whole, labels.folds) for without in others)
     return dict(zip(numbers, losses, strict=True)), alone
 

@@ -11,7 +11,7 @@ from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.like_rest import pairs_are_like_rest
 from manifuse.columns.run_order import refine_columns
-from manifuse.columns.scored import HeldOutScores, Scoring, comparable, in_units
+from manifuse.columns.scored import HeldOutScores, OwnScores, Scoring, comparable, in_units
 from manifuse.columns.temperature_of_mean import temperature_by_mean
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.evidence.by_class import ByClass, reliability_of_risks
@@ -90,7 +90,7 @@ def _judged(
 ) -> tuple[Verdict, Scoring, Measurement | None]:
     """Decide how far what was found is taken, and measure what comes of it."""
     if held_out is None:
-        scored, gain, at_pairs = Scoring(given.problem.units.scaled(temperature_by_mean(given, found))), None, None
+        scored, gain, at_pairs = Scoring.of(given.problem.units.scaled(temperature_by_mean(given, found))), None, None
     else:
         scored, gain, at_pairs = held_out.scored, held_out.gain, _gain_at_pairs(given, found, held_out)
     turned = _is_turned(given, found, scored)
@@ -102,7 +102,7 @@ def _judged(
         safeguarded=safeguarded,
         turned=turned,
         pairs_follow=pairs_follow,
-        fallback=_fallback(scored, given, turned=turned),
+        fallback=_fallback(scored, turned=turned),
     )
     scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
     if held_out is None:
@@ -140,7 +140,7 @@ def _taken(
     if not isinstance(score, LogLoss) and not held_out.gain.is_of_few:
         scored = replace(scored, error_scale=error_scale_of(refined, found.known.trials["variance"], score, folds))
     measured = _measured(given, found, held_out, refined, verdict)
-    calibrated = verdict.accepted and scored.own_scale != 1.0 and not measured.in_other_units
+    calibrated = verdict.accepted and scored.own_became is OwnScores.CALIBRATED
     chosen = any(each.are_chosen for each in (score, risks) if isinstance(each, LogLoss))
     measured = replace(measured, calibrated=calibrated, chosen=chosen)
     return scored, replace(measured, risk=risk, reliability=reliability) if verdict.accepted else measured
@@ -154,16 +154,11 @@ def _risks(labels: Labels, main: Observations) -> LogLoss | None:
     return chosen_by_class(risks, main.scores[:, None])
 
 
-def _fallback(scored: Scoring, given: RunInputs, *, turned: bool) -> Reason | None:
+def _fallback(scored: Scoring, *, turned: bool) -> Reason | None:
     """What labels do with own scores where what was found is refused; labels that turn classes around do nothing."""
-    if _in_other_units(scored, given):
+    if scored.own_became is OwnScores.IN_UNITS_OF_LABELS:
         return Reason.UNITS
-    return Reason.CALIBRATED if given.labels_are_classes and scored.own_scale != 1.0 and not turned else None
-
-
-def _in_other_units(scored: Scoring, given: RunInputs) -> bool:
-    """Whether own scores of a regression came in other units than its labels, and a line brings them into these."""
-    return given.score is not None and given.score.measure == "rmse" and scored.own_scale != 1.0
+    return Reason.CALIBRATED if scored.own_became is OwnScores.CALIBRATED and not turned else None
 
 
 def _gain_at_pairs(given: RunInputs, found: RunOutputs, held_out: HeldOutScores) -> Gain | None:
@@ -172,10 +167,10 @@ def _gain_at_pairs(given: RunInputs, found: RunOutputs, held_out: HeldOutScores)
     score = held_out.labels.score.only(np.flatnonzero(known.fitted["known itself"][held_out.labels.score.rows]))
     if score is None:
         return None
-    own = scored.of_own(given.problem.main.scores[score.rows])
+    own = scored.own.undo(given.problem.main.scores[score.rows])
     expected = found.columns.expected.with_pulls(known.held_out, found.agreement.pulls_without_labels)
     values = expected.at(known.fitted.take(score.rows))
-    gain = score.gain(own, in_units(scored.units, values))
+    gain = score.gain(own, in_units(scored.expected, values))
     return None if gain.is_of_few else gain
 
 
@@ -183,7 +178,7 @@ def _is_turned(given: RunInputs, found: RunOutputs, scored: Scoring) -> bool:
     """Whether what was found turns own scores around, or leaves none of their order, or they rank labels backwards."""
     if found.labels is None:
         return False
-    if scored.line is not None and scored.line[1] == 0:
+    if scored.last.deviation == 0:
         return True
     score = found.labels.score
     if score.is_backwards(given.problem.main.scores[score.rows]):
@@ -227,7 +222,7 @@ def _measured(
         unrelated=_is_unrelated(given, found, labels),
         as_if_unknown=not found.known.fitted.known[taught.rows][:, found.columns.references.usual].any(),
         uncalibrated=_why_uncalibrated(given.problem.main, score),
-        in_other_units=_in_other_units(held_out.scored, given),
+        in_other_units=held_out.scored.own_became is OwnScores.IN_UNITS_OF_LABELS,
         averaged=_averaged(given, found, labels, there, refined),
         uneven=unevenness_of(refined, found.known.trials["variance"], taught),
         representative=labels.representative,
