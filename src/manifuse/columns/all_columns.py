@@ -171,7 +171,7 @@ class RunOutputs:
     Attributes
     ----------
     columns : Columns
-    known : FittedViews
+    views : FittedViews
     agreement : Agreement
         What the references answered.
     labels : Labels or None
@@ -182,7 +182,7 @@ class RunOutputs:
     """
 
     columns: Columns
-    known: FittedViews
+    views: FittedViews
     agreement: Agreement
     labels: Labels | None
     taught: Taught | None = None

@@ -122,7 +122,7 @@ class Taught(NamedTuple):
 
 
 def teach(
-    known: FittedViews,
+    views: FittedViews,
     labels: Labels,
     measured: IndexArray,
     name: str,
@@ -133,7 +133,7 @@ def teach(
 
     Parameters
     ----------
-    known : FittedViews
+    views : FittedViews
         With what is expected.
     labels : Labels
     measured, name
@@ -144,27 +144,27 @@ def teach(
     Returns
     -------
     taught : Taught
-    known : FittedViews
+    views : FittedViews
     """
     score = labels.score
-    covariance = Covariance.of(known.held_out, measured, name)
-    rows = known.held_out.take(score.rows)
+    covariance = Covariance.of(views.held_out, measured, name)
+    rows = views.held_out.take(score.rows)
     targets = score.observations()
     lesson = learn(covariance, rows, targets, rows[source], score.contrasts())
-    raw, doubts = lesson.lesson.predict(known.held_out, known.held_out[source])
-    column = _column_of(lesson.lesson, labels, known.held_out, raw, source, beyond)
+    raw, doubts = lesson.lesson.predict(views.held_out, views.held_out[source])
+    column = _column_of(lesson.lesson, labels, views.held_out, raw, source, beyond)
     # Labels are held out from a lesson that hears no own scores of references, because most rows have none.
     trials, variances = _without_folds(column, lesson, labels, rows)
     share, shares = _confirmed(labels, rows[beyond], trials, targets)
-    column = _with_references(column, lesson, labels, known.fitted, raw, doubts, share)
-    held_out = column.fade(known.held_out, column.level.apply(raw))
-    fitted, doubts = column.with_variance(known.fitted)
+    column = _with_references(column, lesson, labels, views.fitted, raw, doubts, share)
+    held_out = column.fade(views.held_out, column.level.apply(raw))
+    fitted, doubts = column.with_variance(views.fitted)
     # What was known before has seen no label, so it is the same in all trials.
-    known = replace(known, trials={beyond: rows[beyond][None]})
-    known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
+    views = replace(views, trials={beyond: rows[beyond][None]})
+    views = views.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
     level_of = partial(LogRatios.of, score.classes) if isinstance(score, LogLoss) else Level.of
-    mixture, known = known.mix("taught", beyond, "learned", share, shares, level_of)
-    return Taught(column, mixture, lesson), known
+    mixture, views = views.mix("taught", beyond, "learned", share, shares, level_of)
+    return Taught(column, mixture, lesson), views
 
 
 def _column_of(lesson: Lesson, labels: Labels, held_out: View, raw: FloatArray, source: str, beyond: str) -> Learned:

@@ -34,7 +34,7 @@ def worths_by_labels(
     count = len(found.labels.score.observations())
     labels = found.labels if count <= DECIDING else found.labels.only(drawn(count, DECIDING))
     everything = tuple(range(len(numbers)))
-    trials = found.known.trials["taught"]
+    trials = found.views.trials["taught"]
     if labels is not found.labels:
         trials = _taught_by(found, found.taught, labels, everything)
     # Both are calibrated without the labels of a fold, because each has a calibration of its own.
@@ -54,12 +54,12 @@ def worths_by_labels(
 def _without_references(given: RunInputs, found: RunOutputs, labels: Labels) -> FloatArray:
     """What would be found at labelled rows (r, l, ...) if there were no references, each without its fold."""
     problem, score, beyond = given.problem, labels.score, "expected"
-    known = FittedViews(_own_alone(found.known.fitted), _own_alone(found.known.held_out))
+    views = FittedViews(_own_alone(found.views.fitted), _own_alone(found.views.held_out))
     if isinstance(score, LogLoss):
         beyond = "calibrated"
-        known = known.compute("calibrated", Calibrated.of(known.held_out, "expected", score, problem.units))
-    taught, known = teach(known, labels, given.measured, problem.main.name, "expected", beyond)
-    return _held_out(given, taught.mixture, known.trials["taught"], labels)
+        views = views.compute("calibrated", Calibrated.of(views.held_out, "expected", score, problem.units))
+    taught, views = teach(views, labels, given.measured, problem.main.name, "expected", beyond)
+    return _held_out(given, taught.mixture, views.trials["taught"], labels)
 
 
 def _held_out(given: RunInputs, mixture: Mixed, trials: FloatArray, labels: Labels) -> FloatArray:
@@ -80,8 +80,8 @@ def _taught_by(found: RunOutputs, taught: Taught, labels: Labels, kept: Sequence
     columns, score = found.columns, labels.score
     (learned, mixture, _), expectation = taught, columns.expected
     pulls = np.where(np.isin(np.arange(len(expectation.pulls)), kept), expectation.pulls, 0.0)
-    rows = found.known.held_out.take(score.rows)
-    expected = expectation.with_pulls(found.known.held_out, pulls).at(rows)
+    rows = found.views.held_out.take(score.rows)
+    expected = expectation.with_pulls(found.views.held_out, pulls).at(rows)
     some = rows.with_column("references", rows["references"][:, list(kept)])
     covariance = learned.lesson.covariance.of_some(len(kept) / len(pulls))
     variances = learned.lesson.variances

@@ -62,7 +62,7 @@ def conclude(method: JointDiffusion, given: RunInputs) -> tuple[Evidence, Course
         unexplained=unexplained_rows(problem.main, found, scored, refined.scores) if verdict.accepted else (),
         uncovered=() if expected.covered is None else expected.covered.names_of_others(expected.pulls),
         vanished=() if given.is_sample else _vanished(problem.main, refined.scores),
-        pairs_like_rest=pairs_are_like_rest(found.known.fitted, expected.pulls),
+        pairs_like_rest=pairs_are_like_rest(found.views.fitted, expected.pulls),
         disjoint=disjoint_of(given, found),
     )
     return evidence, Course.of(given, found), fitted_model
@@ -80,7 +80,7 @@ def _held_out_scores(given: RunInputs, found: RunOutputs) -> HeldOutScores | Non
     """What was found at labelled rows that were held out; None without labels."""
     if found.labels is None:
         return None
-    trials = found.known.trials.get(found.columns.last, found.known.trials["taught"])
+    trials = found.views.trials.get(found.columns.last, found.views.trials["taught"])
     own = given.problem.main.scores[found.labels.score.rows]
     return HeldOutScores.of(given.problem.units, own, trials, found.labels, found.columns.taught)
 
@@ -129,7 +129,7 @@ def _taken(
         if risks.are_chosen:
             # Such labels say how far risks differ, and not how large they are.
             everywhere = given.problem.main.scores
-            refined_there = scored.scores(everywhere, *found.columns.of_scores(found.known.fitted))
+            refined_there = scored.scores(everywhere, *found.columns.of_scores(found.views.fitted))
             kept = offset_that_keeps(everywhere, slope * refined_there)
             offset, judged = kept, judged + kept - offset
         scored, refined = scored.calibrated(offset, slope), offset + slope * refined
@@ -138,7 +138,7 @@ def _taken(
         reliability = reliability_of_risks(risks, own, judged)
     # Few labels do not say how far scores are off. Probabilities of classes say themselves how sure they are.
     if not isinstance(score, LogLoss) and not held_out.gain.is_of_few:
-        scored = replace(scored, error_scale=error_scale_of(refined, found.known.trials["variance"], score, folds))
+        scored = replace(scored, error_scale=error_scale_of(refined, found.views.trials["variance"], score, folds))
     measured = _measured(given, found, held_out, refined, verdict)
     calibrated = verdict.accepted and scored.own_became is OwnScores.CALIBRATED
     chosen = any(each.are_chosen for each in (score, risks) if isinstance(each, LogLoss))
@@ -163,13 +163,13 @@ def _fallback(scored: Scoring, *, turned: bool) -> Reason | None:
 
 def _gain_at_pairs(given: RunInputs, found: RunOutputs, held_out: HeldOutScores) -> Gain | None:
     """What following references in full gains at labelled rows that they know themselves; None if labels are few."""
-    known, scored = found.known, held_out.scored
-    score = held_out.labels.score.only(np.flatnonzero(known.fitted["known itself"][held_out.labels.score.rows]))
+    views, scored = found.views, held_out.scored
+    score = held_out.labels.score.only(np.flatnonzero(views.fitted["known itself"][held_out.labels.score.rows]))
     if score is None:
         return None
     own = scored.own.undo(given.problem.main.scores[score.rows])
-    expected = found.columns.expected.with_pulls(known.held_out, found.agreement.pulls_without_labels)
-    values = expected.at(known.fitted.take(score.rows))
+    expected = found.columns.expected.with_pulls(views.held_out, found.agreement.pulls_without_labels)
+    values = expected.at(views.fitted.take(score.rows))
     gain = score.gain(own, in_units(scored.expected, values))
     return None if gain.is_of_few else gain
 
@@ -184,16 +184,16 @@ def _is_turned(given: RunInputs, found: RunOutputs, scored: Scoring) -> bool:
     if score.is_backwards(given.problem.main.scores[score.rows]):
         return True
     held_out, fitted = (
-        correlation(known["own"], known[found.columns.last]) for known in (found.known.held_out, found.known.fitted)
+        correlation(known["own"], known[found.columns.last]) for known in (found.views.held_out, found.views.fitted)
     )
     # Where nearly all rows have labels, what is fitted can turn around while what is held out does not.
-    own = found.known.fitted["own"]
+    own = found.views.fitted["own"]
     return bool(held_out < -TURNED_HELD_OUT / np.sqrt(own.size) or fitted < -TURNED / np.sqrt(len(own)))
 
 
 def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
     """Whether rows that references know themselves follow them, unless labels there show a loss, certain or not."""
-    followed = found.agreement.is_followed and bool(found.known.fitted["known itself"].any())
+    followed = found.agreement.is_followed and bool(found.views.fitted["known itself"].any())
     return followed and (at_pairs is None or at_pairs.value >= 0)
 
 
@@ -220,11 +220,11 @@ def _measured(
         labels.folds.held,
         backwards=taught.is_backwards(given.problem.main.scores[taught.rows]),
         unrelated=_is_unrelated(given, found, labels),
-        as_if_unknown=not found.known.fitted.known[taught.rows][:, found.columns.references.usual].any(),
+        as_if_unknown=not found.views.fitted.known[taught.rows][:, found.columns.references.usual].any(),
         uncalibrated=_why_uncalibrated(given.problem.main, score),
         in_other_units=held_out.scored.own_became is OwnScores.IN_UNITS_OF_LABELS,
         averaged=_averaged(given, found, labels, there, refined),
-        uneven=unevenness_of(refined, found.known.trials["variance"], taught),
+        uneven=unevenness_of(refined, found.views.trials["variance"], taught),
         representative=labels.representative,
         drawn_from=len(score.rows) if score.contrasts() is None and len(score.rows) > len(taught.rows) else None,
     )
@@ -248,7 +248,7 @@ def _is_unrelated(given: RunInputs, found: RunOutputs, labels: Labels) -> bool:
     """Whether own scores say no more of the labels than chance could, though they are many."""
     # Own scores have seen no label, so that all rows can be compared.
     score, folds = labels.score.order(), labels.folds.together()
-    own = comparable(given.problem.units, found.known.held_out["own"][None, score.rows], score, folds)
+    own = comparable(given.problem.units, found.views.held_out["own"][None, score.rows], score, folds)
     if isinstance(score, LogLoss):
         # Probabilities that are too sure have a large log loss, and may know of the labels all the same.
         return not (score.is_of_few or score.beyond_chance(own[0]) > 2.0)
@@ -265,7 +265,7 @@ def _averaged(
     """
     if not given.taking_part:
         return None
-    score, folds, known = labels.score, labels.folds, found.known.held_out
+    score, folds, known = labels.score, labels.folds, found.views.held_out
     values = Expected.measured(known, np.ones(len(given.taking_part))).at(known)[score.rows]
     # No label was seen, so all trials are alike; they are compared within the same folds.
     trials = np.repeat(values[None], len(refined), axis=0)
