@@ -58,20 +58,14 @@ class Alone:
         places = {number: numbers.index(number) if number in numbers else -1 for number in bridges.known}
         looked_up = {number: problem.references[number].lookup for number in numbers if number in bridges.known}
         plain = Level(np.zeros(1), 1.0)
-        columns = Columns(
-            own=Level.of(problem.main.scores[:, None]),
-            smoothed=None,
+        columns = Columns(Level.of(problem.main.scores[:, None])).with_columns(
             references=Imputed(numbers, tuple(map(str, numbers)), (), looked_up, tuple(plain for _ in numbers)),
             expected=Expected(np.zeros(len(numbers)), np.zeros((len(numbers), 1)), plain),
-            calibrated=None,
-            learned=None,
-            taught=None,
             diffused=Diffused("own", problem.start, bridges, places, path.coefficients),
-            refined=None,
         )
         reached = bridges.arrive(path.predictions).references.reached.mean(axis=1)
         fitted = RefinedScores(in_units(problem, path.predictions), reached, None)
-        scored = Scoring(problem.units)
+        scored = Scoring.of(problem.units)
         graph = bridges.graph
         joining = Joining(graph.neighbours, graph.standardised, graph.scales) if graph.neighbours else None
         return FittedModel(problem.main, joining, columns, scored, fitted)

@@ -458,8 +458,8 @@ def test_what_is_learned_of_rows_that_taught_is_what_is_learned_of_later_rows():
     problem = Problem.of(main, others)
     given = prepare(problem, mf.JointDiffusion(), score_of(labels, main, regression=False), 0, mf.Host())
     found = refine_columns(given)
-    learned, column = found.lesson, found.columns.learned
-    there = found.known.fitted.take(found.labels.score.rows)
+    column, _, learned = found.taught
+    there = found.views.fitted.take(found.labels.score.rows)
     seen, fold = learned.seen_as(there, there[column.source]), np.arange(10)
     values, variances = seen.without([fold], [fold])
     expected, _ = learned.without_fold(fold).predict(there.take(fold), there[column.source][fold])

@@ -61,6 +61,7 @@ def test_what_is_loaded_is_what_was_saved(method, labelled, features, tmp_path):
     assert repr(write(again.evidence.agreement)) == repr(write(result.evidence.agreement))
     assert again.course.setting == result.course.setting
     assert again.course.tried == result.course.tried
+    assert list(again.fitted_model.columns.by_name) == list(result.fitted_model.columns.by_name)
     new = later(case)
     np.testing.assert_array_equal(again.apply(new), result.apply(new))
     np.testing.assert_array_equal(again.apply_in_full(new).support, result.apply_in_full(new).support)

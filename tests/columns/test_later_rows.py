@@ -148,7 +148,7 @@ def test_a_new_row_is_the_row_that_its_enlarged_graph_would_have(rng):
     case = draw(0, references=1)
     method = replace(TUNED, rounds=1, settled=0.0, standardised=False, neighbours=6)
     result = run(method, case.main, case.references)
-    fit, units = result.fitted_model.columns.diffused, result.fitted_model.scored.units
+    fit, units = result.fitted_model.columns.diffused, result.fitted_model.scored.last
     first_round = fit.rounds[0]
     references, smoothed_fit = first_round.arrival.references, first_round.arrival.smoothed
     graph, start, n = fit.bridges.graph, first_round.start, len(case.main)

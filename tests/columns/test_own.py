@@ -39,7 +39,9 @@ def test_a_later_row_takes_the_step_that_its_own_row_of_the_system_asks_for(rng)
     index = Index.of(main.table, search_order(main), standardised=True, name="main")
     edges = Edges.of(features[None], index, Joining(5, graph.standardised, graph.scales))
     rows = View(features[None], {"own": np.array([[own]])}, np.empty((1, 0)), edges)
-    assert column.at(rows)[0, 0] == pytest.approx((wanted - averages.mean()) / averages.std(), abs=1e-6)
+    assert column.add_to(rows, "smoothed")["smoothed"][0, 0] == pytest.approx(
+        (wanted - averages.mean()) / averages.std(), abs=1e-6
+    )
 
 
 def test_a_level_has_one_deviation_for_all_numbers_of_a_row(rng):

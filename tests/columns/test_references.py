@@ -28,11 +28,11 @@ def test_at_a_pair_the_score_is_known_and_held_out_it_is_not():
         rows = np.flatnonzero(np.isin(case.main.keys, reference.keys))
         theirs = dict(zip(reference.keys.tolist(), reference.scores, strict=True))
         known = np.array([theirs[key] for key in case.main.keys[rows].tolist()])
-        fitted, held_out = (view["references"][rows, column, 0] for view in (found.known.fitted, found.known.held_out))
+        fitted, held_out = (view["references"][rows, column, 0] for view in (found.views.fitted, found.views.held_out))
         np.testing.assert_allclose(fitted, (known - known.mean()) / known.std(), atol=1e-9)
         assert 0.3 < np.corrcoef(held_out, known)[0, 1] < 0.999
-        np.testing.assert_array_equal(found.known.fitted["doubt"][rows, column], 0.0)
-    assert found.known.fitted["doubt"].max() <= 1.0
+        np.testing.assert_array_equal(found.views.fitted["doubt"][rows, column], 0.0)
+    assert found.views.fitted["doubt"].max() <= 1.0
 
 
 def test_a_reference_is_imputed_as_if_it_were_alone(rng):
@@ -43,9 +43,9 @@ def test_a_reference_is_imputed_as_if_it_were_alone(rng):
     alone, beside = (order_of(case.main, references) for references in ([good], [good, noise]))
     for name in ("references", "imputed", "unseen"):
         for view in ("fitted", "held_out"):
-            one, other = (getattr(found.known, view)[name][:, 0] for found in (alone, beside))
+            one, other = (getattr(found.views, view)[name][:, 0] for found in (alone, beside))
             np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(alone.known.fitted["doubt"][:, 0], beside.known.fitted["doubt"][:, 0])
+    np.testing.assert_array_equal(alone.views.fitted["doubt"][:, 0], beside.views.fitted["doubt"][:, 0])
 
 
 def test_what_a_reference_knows_is_imputed_too_unless_it_knows_most_rows():
@@ -75,10 +75,10 @@ def test_the_held_out_score_of_a_pair_does_not_depend_on_it():
     plain, changed = (order_of(case.main, [each]) for each in (reference, remade(reference, predictions=scores)))
     levels = [found.columns.references.levels[0] for found in (plain, changed)]
     held_out = [
-        found.known.held_out["references"][row, 0] * level.deviation + level.mean
+        found.views.held_out["references"][row, 0] * level.deviation + level.mean
         for found, level in zip((plain, changed), levels, strict=True)
     ]
-    fitted = [found.known.fitted["references"][row, 0] for found in (plain, changed)]
+    fitted = [found.views.fitted["references"][row, 0] for found in (plain, changed)]
     assert abs(held_out[1] - held_out[0]) < 0.1 < abs(fitted[1] - fitted[0])
 
 

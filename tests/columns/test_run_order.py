@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from tests.problems import draw
+from tests.test_classes import draw as draw_classes
 
 import manifuse as mf
 from manifuse.columns import run_order
@@ -74,6 +75,21 @@ def test_labels_are_judged_with_the_pairs_of_references_that_know_most_rows(pair
     assert np.isin(held, diffusion.problem.references[0].main_rows).any()
     whole, without = (run(diffusion, start, rows).predictions for rows in (None, held))
     assert np.array_equal(whole, without) is stays
+
+
+def test_columns_have_the_order_in_which_the_run_computes_them(monkeypatch):
+    monkeypatch.setattr(run_order, "is_worth_diffusing", lambda *given: True)
+    monkeypatch.setattr(run_order, "is_denied", lambda *given: False)
+    case, (main, others, labels, *_) = draw(0), draw_classes(0, labels=60)
+    first, learned, diffused = ["smoothed", "references", "expected"], ["learned", "taught"], ["diffused", "refined"]
+    for given, order in (
+        ((case.main, case.references), first + diffused),
+        ((case.main, case.references, case.labels()), first + learned + diffused),
+        ((main, others, labels), first + diffused + ["calibrated"] + learned),
+    ):
+        columns = mf.refine(*given, rng=0).fitted_model.columns
+        assert list(columns.by_name) == order
+        assert columns.last == order[-1]
 
 
 def view(rng, known, own=None):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from manifuse.columns.held_labels import Labels
-from manifuse.columns.scored import HeldOutScores, Line
+from manifuse.columns.scored import HeldOutScores, Line, OwnScores
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.squared_error import SquaredError
 from manifuse.tables.level import Level
@@ -47,6 +47,11 @@ def in_blocks(truth, own, trials, blocks):
     return HeldOutScores.of(Level.of(own), own, trials[..., None], labels)
 
 
+def has_line(scored):
+    """Whether the last column is brought to the targets by a line of its own."""
+    return scored.last is not scored.expected
+
+
 @pytest.mark.parametrize("kind", ["other units", "a better line"])
 def test_no_row_is_brought_into_units_by_labels_of_its_block(rng, kind):
     blocks = np.repeat(np.arange(8), 5)
@@ -55,15 +60,22 @@ def test_no_row_is_brought_into_units_by_labels_of_its_block(rng, kind):
     truth = 50.0 * signal + 1000.0 if kind == "other units" else signal.copy()
     trials = (1.0 if kind == "other units" else 4.0) * np.tile(signal, (2, 1)) + 0.1 * rng.standard_normal((2, 40))
     found = in_blocks(truth, own, trials, blocks)
-    assert (found.scored.own_scale != 1.0) is (kind == "other units")
-    assert found.scored.line is not None or kind == "other units"
+    assert (found.scored.own_became is OwnScores.IN_UNITS_OF_LABELS) is (kind == "other units")
+    assert has_line(found.scored) or kind == "other units"
     changed = truth.copy()
     changed[0] += 0.2 * truth.std()
     after = in_blocks(changed, own, trials, blocks)
-    assert after.scored != found.scored
+    assert after.scored.last.deviation != found.scored.last.deviation
     np.testing.assert_allclose(after.values[:, :5], found.values[:, :5], rtol=1e-12)
     np.testing.assert_allclose(after.own[:5], found.own[:5], rtol=1e-12)
     assert not np.allclose(after.values[:, 5:], found.values[:, 5:], rtol=1e-9)
+
+
+def test_scores_that_are_off_by_one_number_came_in_other_units():
+    truth = np.arange(40.0)
+    found = in_blocks(truth, truth + 1000.0, np.tile(truth, (2, 1)), np.repeat(np.arange(8), 5))
+    assert found.scored.own_became is OwnScores.IN_UNITS_OF_LABELS
+    assert (float(found.scored.own.mean), found.scored.own.deviation) == (-1000.0, 1.0)
 
 
 def test_a_line_that_is_better_in_few_blocks_alone_is_not_taken():
@@ -71,8 +83,8 @@ def test_a_line_that_is_better_in_few_blocks_alone_is_not_taken():
     blocks, values = np.repeat(np.arange(3), 40), rng.standard_normal(120)
     truth = values + 0.1 * rng.standard_normal(120) + np.repeat([1.0, 0.8, -0.1], 40)
     trials = np.tile(values, (2, 1))
-    assert in_blocks(truth, values, trials, blocks).scored.line is None
-    assert in_blocks(truth, values, trials, np.arange(120)).scored.line is not None
+    assert not has_line(in_blocks(truth, values, trials, blocks).scored)
+    assert has_line(in_blocks(truth, values, trials, np.arange(120)).scored)
 
 
 def test_a_line_is_judged_by_the_other_blocks_whose_folds_do_not_overlap():
@@ -84,4 +96,4 @@ def test_a_line_is_judged_by_the_other_blocks_whose_folds_do_not_overlap():
     fitted = Line.of(trials, truth, blocks).held_out(trials)
     gain = score.gain(values, fitted)
     assert 1.0 < gain.value / gain.standard_error < 1.4
-    assert in_blocks(truth, values, trials, blocks).scored.line is not None
+    assert has_line(in_blocks(truth, values, trials, blocks).scored)

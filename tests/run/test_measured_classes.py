@@ -13,7 +13,7 @@ from tests.test_classes import NAMES, draw
 
 import manifuse as mf
 from manifuse.columns.held_labels import Labels
-from manifuse.columns.scored import HeldOutScores
+from manifuse.columns.scored import HeldOutScores, OwnScores
 from manifuse.evidence.class_score import FREEDOM, PRIOR_PRECISION, LogLoss, temperature_of
 from manifuse.evidence.holding_out import Folds, Held
 from manifuse.evidence.reason import Reason
@@ -150,10 +150,11 @@ def test_own_probabilities_are_calibrated_where_that_is_certainly_better(rng, to
     units = Level.of(own)
     found = HeldOutScores.of(units, own, units.apply(own)[None], labels)
     if too_sure == 1.0:
-        assert found.scored.own_scale == 1.0
+        assert found.scored.own_became is OwnScores.AS_THEY_CAME
         np.testing.assert_array_equal(found.own, own)
     else:
-        assert found.scored.own_scale == temperature_of(own, score) < 0.5
+        assert found.scored.own_became is OwnScores.CALIBRATED
+        assert found.scored.own.deviation == temperature_of(own, score) < 0.5
 
 
 @pytest.mark.parametrize("load", [load_wine, load_iris, load_breast_cancer])

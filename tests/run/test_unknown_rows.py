@@ -81,7 +81,7 @@ def test_the_error_where_references_are_lacking_is_the_change_without_them(monke
     ((columns, scored, own, rows, *more),) = seen
     scored = replace(scored, certainty=0.0, pairs_follow=True)
     known = np.sort(chosen)
-    changes = in_units(scored.units, rows["expected"][known]) - scored.own_offset - scored.own_scale * own[known]
+    changes = in_units(scored.expected, rows["expected"][known]) - scored.own.undo(own[known])
     assert of(columns, scored, own, rows, *more).error == pytest.approx(np.sqrt(np.mean(changes**2)))
 
 

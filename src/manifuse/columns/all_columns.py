@@ -1,7 +1,9 @@
 """All columns: what a run starts from, its columns in their order, and what it finds."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self, cast
 
 import numpy as np
 
@@ -10,8 +12,7 @@ from manifuse.columns.diffused import Diffused
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.imputed import Imputed
-from manifuse.columns.learned import Learned
-from manifuse.columns.lesson import RefittableLesson
+from manifuse.columns.learned import Learned, Taught
 from manifuse.columns.own import Smoothed
 from manifuse.columns.probable import Calibrated
 from manifuse.columns.view import View
@@ -84,9 +85,8 @@ class RunInputs:
         return drawn_by_place(self.places, np.arange(len(self.places)), MEASURING_ROWS, rng)
 
 
-#: The order of the columns of scores, and of classes that labels teach.
-OF_SCORES = ("smoothed", "references", "expected", "learned", "taught", "diffused", "refined")
-OF_CLASSES = ("smoothed", "references", "expected", "diffused", "refined", "calibrated", "learned", "taught")
+#: The kinds of columns, by which a file is read.
+AnyColumn = Smoothed | Imputed | Expected | Calibrated | Learned | Mixed | Diffused
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,46 +97,67 @@ class Columns:
     ----------
     own : Level
         Of the main predictor's scores.
-    smoothed : Smoothed or None
-    references : Imputed
-    expected : Expected
-    calibrated : Calibrated or None
-        The probabilities of classes before labels teach, as the labels calibrate them.
-    learned : Learned or None
-        What labels taught.
-    taught : Mixed or None
-        What was known before, and what was learned.
-    diffused : Diffused or None
-    refined : Mixed or None
-        What was known before, and what was diffused of it.
+    by_name : mapping of str to Column
+        The others, in the order in which the run computed them.
     """
 
     own: Level
-    smoothed: Smoothed | None
-    references: Imputed
-    expected: Expected
-    calibrated: Calibrated | None = None
-    learned: Learned | None = None
-    taught: Mixed | None = None
-    diffused: Diffused | None = None
-    refined: Mixed | None = None
+    by_name: Mapping[str, AnyColumn] = field(default_factory=dict)
 
-    @property
-    def order(self) -> list[str]:
-        """Names of the columns that there are, beside own scores, in their order."""
-        names = OF_SCORES if self.calibrated is None else OF_CLASSES
-        return [name for name in names if getattr(self, name) is not None]
+    def with_columns(self, **columns: AnyColumn) -> Self:
+        """Return these columns with more after them, or with others in their places."""
+        return replace(self, by_name={**self.by_name, **columns})
 
     def at(self, rows: View) -> View:
         """Complete what is known of rows, which have own scores already."""
-        for name in self.order:
-            rows = getattr(self, name).add_to(rows, name)
+        for name, column in self.by_name.items():
+            rows = column.add_to(rows, name)
         return rows
 
     @property
     def last(self) -> str:
         """The name of the column from which scores are made."""
-        return self.order[-1]
+        return list(self.by_name)[-1]
+
+    @property
+    def smoothed(self) -> Smoothed | None:
+        """Own scores, smoothed over the graph; None without a graph."""
+        return cast("Smoothed | None", self.by_name.get("smoothed"))
+
+    @property
+    def references(self) -> Imputed:
+        """The references' scores."""
+        return cast(Imputed, self.by_name["references"])
+
+    @property
+    def expected(self) -> Expected:
+        """What is expected of rows without labels."""
+        return cast(Expected, self.by_name["expected"])
+
+    @property
+    def calibrated(self) -> Calibrated | None:
+        """Probabilities of classes before labels teach, as the labels calibrate them; None of scores."""
+        return cast("Calibrated | None", self.by_name.get("calibrated"))
+
+    @property
+    def learned(self) -> Learned | None:
+        """What labels taught; None without labels."""
+        return cast("Learned | None", self.by_name.get("learned"))
+
+    @property
+    def taught(self) -> Mixed | None:
+        """What was known before, and what was learned; None without labels."""
+        return cast("Mixed | None", self.by_name.get("taught"))
+
+    @property
+    def diffused(self) -> Diffused | None:
+        """What was diffused; None if nothing was."""
+        return cast("Diffused | None", self.by_name.get("diffused"))
+
+    @property
+    def refined(self) -> Mixed | None:
+        """What was known before, and what was diffused of it; None if nothing was."""
+        return cast("Mixed | None", self.by_name.get("refined"))
 
     def of_scores(self, rows: View) -> tuple[FloatArray, FloatArray, BoolArray]:
         """What scores are made of: what is expected of rows, the last column, and which rows are pairs."""
@@ -150,19 +171,19 @@ class RunOutputs:
     Attributes
     ----------
     columns : Columns
-    known : FittedViews
+    views : FittedViews
     agreement : Agreement
         What the references answered.
     labels : Labels or None
-    lesson : RefittableLesson or None
-        What labels taught, and what it takes to hold them out.
+    taught : Taught or None
+        What labels taught.
     path : Path or None
         Of the diffusion; None if nothing was diffused.
     """
 
     columns: Columns
-    known: FittedViews
+    views: FittedViews
     agreement: Agreement
     labels: Labels | None
-    lesson: RefittableLesson | None = None
+    taught: Taught | None = None
     path: Path | None = None

@@ -77,9 +77,11 @@ class ChangeIfUnknown(NamedTuple):
 
 
 def _scores(columns: Columns, scored: Scoring, own: FloatArray, known: View) -> FloatArray:
-    for last in (name for name in columns.order if name not in NOT_COMPUTED):
-        known = getattr(columns, last).add_to(known, last)
-        if last == "expected":
+    computed = {name: column for name, column in columns.by_name.items() if name not in NOT_COMPUTED}
+    for name, column in computed.items():
+        known = column.add_to(known, name)
+        if name == "expected":
             # What follows a diffusion reads its result.
             known = known.with_column("refined", known["expected"])
+    *_, last = computed
     return scored.scores(own, known["expected"], known[last], known["known itself"] > 0)

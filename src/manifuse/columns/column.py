@@ -1,5 +1,6 @@
 """Column: c numbers for every row, computed from the columns before it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -12,16 +13,12 @@ from manifuse.records import Saveable
 from manifuse.tables.level import Level
 
 
-class Column(Saveable):
+class Column(Saveable, ABC):
     """Something that is known of rows, and how it is computed from the columns before it."""
 
-    def at(self, rows: View) -> FloatArray:
-        """Values of any rows, shape (q, c)."""
-        raise NotImplementedError
-
+    @abstractmethod
     def add_to(self, rows: View, name: str) -> View:
-        """Add the column to rows by its name, and what else is known with it."""
-        return rows.with_column(name, self.at(rows))
+        """Add the column (q, c) to any rows by its name, and what else is known with it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +40,12 @@ class Mixed(Column):
     share: float
     level: Level | LogRatios
 
+    def add_to(self, rows: View, name: str) -> View:
+        """Add the mixture; see `Column.add_to`."""
+        return rows.with_column(name, self.at(rows))
+
     def at(self, rows: View) -> FloatArray:
-        """Mix; see `Column.at`."""
+        """Mix the columns of any rows (q, c)."""
         return self.level.apply(mixed(rows[self.one], rows[self.other], self.share))
 
 

@@ -71,15 +71,15 @@ class Diffused(Column):
         for each in self.rounds:
             _ = each.arrival.averaged, [transport.levels for transport in each.arrival.transports]
 
-    def at(self, rows: View) -> FloatArray:
-        """Diffuse rows that came later; see `Column.at`."""
+    def add_to(self, rows: View, name: str) -> View:
+        """Diffuse rows that came later; see `Column.add_to`."""
         own = rows[self.source].reshape(len(rows), *self.start.shape[1:]) / np.sqrt(self.start.size)
         current = own
         for each, degrees, coefficients in zip(self.rounds, self._degrees, self.coefficients, strict=True):
             arrived = each.arrival.columns(at=self._arrive(each, degrees, current, rows))
             columns = mixture(current, arrived, own if self.bridges.algorithm.anchored else None)
             current = (columns @ coefficients).reshape(own.shape)
-        return self._standardised(current).reshape(rows[self.source].shape)
+        return rows.with_column(name, self._standardised(current).reshape(rows[self.source].shape))
 
     def _standardised(self, values: FloatArray) -> FloatArray:
         """Values on the sphere, brought to the deviation 1."""

@@ -57,7 +57,7 @@ class Expected(Column):
         return self.measured(rows, pulls, self.covered, self.spoken)
 
     def at(self, rows: View) -> FloatArray:
-        """Add own scores and references; see `Column.at`."""
+        """Own scores plus references, of any rows (q, c)."""
         return self._from(rows["own"], rows["references"])
 
     def add_to(self, rows: View, name: str) -> View:

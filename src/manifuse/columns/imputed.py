@@ -156,13 +156,13 @@ class Imputed(Column):
 
 
 def impute(
-    known: FittedViews, references: Mapping[int, Reference], measured: IndexArray, places: IndexArray, name: str
+    views: FittedViews, references: Mapping[int, Reference], measured: IndexArray, places: IndexArray, name: str
 ) -> tuple[Imputed, FittedViews]:
     """Add the columns "references", "imputed", "unseen", "known itself" and "doubt".
 
     Parameters
     ----------
-    known : FittedViews
+    views : FittedViews
     references : mapping of int to Reference
         Those that take part, by their numbers.
     measured : (k,) array of int
@@ -175,12 +175,12 @@ def impute(
     Returns
     -------
     column : Imputed
-    known : FittedViews
+    views : FittedViews
         A reference's score is known at its pairs. Held out, it is predicted there from the other pairs, unless the
         reference knows most rows; and no row counts as a pair. Unseen, it is always predicted from the other pairs,
         but for references that know all rows. Doubt is as of `Imputed.add_to`.
     """
-    rows, count = known.fitted, len(references)
+    rows, count = views.fitted, len(references)
     covariance = Covariance.of(rows, measured, name)
     values, levels = np.zeros((len(rows), count, rows["own"].shape[1])), []
     lessons, alone = [], []
@@ -203,8 +203,8 @@ def impute(
         never[pairs, each.column] = without
     held_out = never.copy()
     held_out[:, imputed.usual] = scores[:, imputed.usual]
-    known = known.add("references", scores, held_out).add("imputed", held_out).add("unseen", never)
-    return imputed, known.add("known itself", imputed._pairs(rows), np.zeros(len(rows))).add("doubt", doubt)
+    views = views.add("references", scores, held_out).add("imputed", held_out).add("unseen", never)
+    return imputed, views.add("known itself", imputed._pairs(rows), np.zeros(len(rows))).add("doubt", doubt)
 
 
 def _nothing(rows: Sized) -> FloatArray:

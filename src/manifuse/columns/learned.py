@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
@@ -103,19 +104,36 @@ class Learned(Column):
         return shares
 
 
+class Taught(NamedTuple):
+    """What labels taught.
+
+    Attributes
+    ----------
+    learned : Learned
+    mixture : Mixed
+        Of what was expected and learned, by a share that held-out labels confirm.
+    lesson : RefittableLesson
+        What it takes to hold labels out.
+    """
+
+    learned: Learned
+    mixture: Mixed
+    lesson: RefittableLesson
+
+
 def teach(
-    known: FittedViews,
+    views: FittedViews,
     labels: Labels,
     measured: IndexArray,
     name: str,
     source: str,
     beyond: str,
-) -> tuple[Learned, Mixed, FittedViews, RefittableLesson]:
+) -> tuple[Taught, FittedViews]:
     """Add the columns "learned", "variance" and "taught".
 
     Parameters
     ----------
-    known : FittedViews
+    views : FittedViews
         With what is expected.
     labels : Labels
     measured, name
@@ -125,31 +143,28 @@ def teach(
 
     Returns
     -------
-    learned : Learned
-    taught : Mixed
-        Of what was expected and learned, by a share that held-out labels confirm.
-    known : FittedViews
-    lesson : RefittableLesson
+    taught : Taught
+    views : FittedViews
     """
     score = labels.score
-    covariance = Covariance.of(known.held_out, measured, name)
-    rows = known.held_out.take(score.rows)
+    covariance = Covariance.of(views.held_out, measured, name)
+    rows = views.held_out.take(score.rows)
     targets = score.observations()
     lesson = learn(covariance, rows, targets, rows[source], score.contrasts())
-    raw, doubts = lesson.lesson.predict(known.held_out, known.held_out[source])
-    column = _column_of(lesson.lesson, labels, known.held_out, raw, source, beyond)
+    raw, doubts = lesson.lesson.predict(views.held_out, views.held_out[source])
+    column = _column_of(lesson.lesson, labels, views.held_out, raw, source, beyond)
     # Labels are held out from a lesson that hears no own scores of references, because most rows have none.
     trials, variances = _without_folds(column, lesson, labels, rows)
     share, shares = _confirmed(labels, rows[beyond], trials, targets)
-    column = _with_references(column, lesson, labels, known.fitted, raw, doubts, share)
-    held_out = column.fade(known.held_out, column.level.apply(raw))
-    fitted, doubts = column.with_variance(known.fitted)
+    column = _with_references(column, lesson, labels, views.fitted, raw, doubts, share)
+    held_out = column.fade(views.held_out, column.level.apply(raw))
+    fitted, doubts = column.with_variance(views.fitted)
     # What was known before has seen no label, so it is the same in all trials.
-    known = replace(known, trials={beyond: rows[beyond][None]})
-    known = known.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
+    views = replace(views, trials={beyond: rows[beyond][None]})
+    views = views.add("learned", fitted, held_out, trials).add("variance", doubts, trials=variances)
     level_of = partial(LogRatios.of, score.classes) if isinstance(score, LogLoss) else Level.of
-    taught, known = known.mix("taught", beyond, "learned", share, shares, level_of)
-    return column, taught, known, lesson
+    mixture, views = views.mix("taught", beyond, "learned", share, shares, level_of)
+    return Taught(column, mixture, lesson), views
 
 
 def _column_of(lesson: Lesson, labels: Labels, held_out: View, raw: FloatArray, source: str, beyond: str) -> Learned:

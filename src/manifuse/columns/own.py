@@ -55,12 +55,13 @@ class Smoothed(Column):
         values = averaged[:, :-1] / averaged[:, -1:]
         return cls(own, graph.degrees(own, SCALE), averaged, Level.of(values))
 
-    def at(self, rows: View) -> FloatArray:
-        """Smooth rows that came later with their nearest fitted rows; see `Column.at`."""
+    def add_to(self, rows: View, name: str) -> View:
+        """Smooth rows that came later with their nearest fitted rows; see `Column.add_to`."""
         assert rows.edges is not None, "fitted rows are smoothed with each other"
         own = rows["own"]
         carried = rows.edges.average(self.averaged, own, self.start, self.degrees, SCALE)
-        return self.level.apply(smooth_later(own, STEP, carried[:, :-1], carried[:, -1:]))
+        smoothed = smooth_later(own, STEP, carried[:, :-1], carried[:, -1:])
+        return rows.with_column(name, self.level.apply(smoothed))
 
 
 def sureness(own: FloatArray, classes: Classes | None) -> float:

@@ -41,9 +41,9 @@ class Calibrated(Column):
         before = units.undo(held_out[source][score.rows])
         return cls(source, score.classes, units.scaled(temperature_of(before, score), score.excess))
 
-    def at(self, rows: View) -> FloatArray:
-        """Calibrate rows; see `Column.at`."""
-        return self.calibrate(rows[self.source])
+    def add_to(self, rows: View, name: str) -> View:
+        """Calibrate rows; see `Column.add_to`."""
+        return rows.with_column(name, self.calibrate(rows[self.source]))
 
     def calibrate(self, values: FloatArray) -> FloatArray:
         """Calibrate standardised log-ratios (q, c)."""

@@ -11,8 +11,7 @@ from manifuse.columns.diffused import Diffused, Diffusion
 from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels, distances_of, most_taught
 from manifuse.columns.imputed import impute
-from manifuse.columns.learned import teach
-from manifuse.columns.lesson import RefittableLesson
+from manifuse.columns.learned import Taught, teach
 from manifuse.columns.like_rest import missed_share, pairs_are_like_rest, representative_of
 from manifuse.columns.own import Smoothed, sureness
 from manifuse.columns.probable import Calibrated
@@ -49,17 +48,18 @@ FEWEST_PAIRS = 40
 def refine_columns(given: RunInputs) -> RunOutputs:
     """Let every column follow from those before it: this is the method."""
     main, measured = given.problem.main, given.measured
-    own, known = start(given)
-    smoothed, known = smooth_own(given, known)
-    references, known = impute(known, given.taking_part, measured, given.places, main.name)
-    agreement = ask_references(given, known)
+    columns, views = start(given)
+    columns, views = smooth_own(given, columns, views)
+    references, views = impute(views, given.taking_part, measured, given.places, main.name)
+    agreement = ask_references(given, views)
     covered = CoveredClasses.of(given.problem, given.taking_part)
-    spoken = SpokenDirections.of(known.fitted["own"], given.taking_part)
-    expected = Expected.measured(known.held_out, agreement.pulls, covered, spoken)
-    known = known.compute("expected", expected)
-    diffuses = is_worth_diffusing(given, known, agreement, expected)
-    labels = hold_out(given, known, one_trial=diffuses and not given.labels_are_classes)
-    found = RunOutputs(Columns(own, smoothed, references, expected), known, agreement, labels)
+    spoken = SpokenDirections.of(views.fitted["own"], given.taking_part)
+    expected = Expected.measured(views.held_out, agreement.pulls, covered, spoken)
+    views = views.compute("expected", expected)
+    diffuses = is_worth_diffusing(given, views, agreement, expected)
+    labels = hold_out(given, views, one_trial=diffuses and not given.labels_are_classes)
+    columns = columns.with_columns(references=references, expected=expected)
+    found = RunOutputs(columns, views, agreement, labels)
     steps = [learn_from_labels, diffuse] if diffuses else [learn_from_labels]
     # Labels of classes teach what is left to learn after the diffusion, and say whether it did harm.
     for step in reversed(steps) if given.labels_are_classes else steps:
@@ -67,7 +67,7 @@ def refine_columns(given: RunInputs) -> RunOutputs:
     return found
 
 
-def start(given: RunInputs) -> tuple[Level, FittedViews]:
+def start(given: RunInputs) -> tuple[Columns, FittedViews]:
     """Begin with own scores and features."""
     main = given.problem.main
     scores = main.scores.reshape(len(main), -1)
@@ -75,59 +75,59 @@ def start(given: RunInputs) -> tuple[Level, FittedViews]:
     for column, reference in enumerate(given.taking_part.values()):
         known[reference.main_rows, column] = 1.0
     view = View(features_of(main), {"own": own.apply(scores)}, known)
-    return own, FittedViews(view, view)
+    return Columns(own), FittedViews(view, view)
 
 
-def smooth_own(given: RunInputs, known: FittedViews) -> tuple[Smoothed | None, FittedViews]:
+def smooth_own(given: RunInputs, columns: Columns, views: FittedViews) -> tuple[Columns, FittedViews]:
     """Add the column "smoothed", if there is a graph."""
     if given.bridges.graph.neighbours == 0:
-        return None, known
-    column = Smoothed.over(given.bridges.graph, known.fitted["own"])
-    return column, known.add("smoothed", column.fitted)
+        return columns, views
+    smoothed = Smoothed.over(given.bridges.graph, views.fitted["own"])
+    return columns.with_columns(smoothed=smoothed), views.add("smoothed", smoothed.fitted)
 
 
-def ask_references(given: RunInputs, known: FittedViews) -> Agreement:
+def ask_references(given: RunInputs, views: FittedViews) -> Agreement:
     """Ask the references that take part; labels of rows that they know may say that they count more, or less."""
-    paired = np.where(known.fitted.known[..., None] > 0, known.fitted["references"], np.nan)
-    own, imputed = known.held_out["own"], known.held_out["references"]
+    paired = np.where(views.fitted.known[..., None] > 0, views.fitted["references"], np.nan)
+    own, imputed = views.held_out["own"], views.held_out["references"]
     # Labels of other rows do not show whether the references do harm.
     harm_shown = 0.0
     if given.score is not None and not given.score.is_of_few:
-        harm_shown = 1.0 - missed_share(known.fitted, given.score.rows)
+        harm_shown = 1.0 - missed_share(views.fitted, given.score.rows)
     sure = sureness(own, given.problem.main.classes)
     agreement = ask(own, paired, imputed, same_target=given.same_target, harm_shown=harm_shown, sureness=sure)
-    factor = factor_by_labels(known.fitted, agreement.pulls_without_labels, given.score)
+    factor = factor_by_labels(views.fitted, agreement.pulls_without_labels, given.score)
     return replace(agreement, factor_by_labels=factor)
 
 
-def is_worth_diffusing(given: RunInputs, known: FittedViews, agreement: Agreement, expected: Expected) -> bool:
+def is_worth_diffusing(given: RunInputs, views: FittedViews, agreement: Agreement, expected: Expected) -> bool:
     """Whether the graph is worth something, by what neither smoothing nor bridges have seen.
 
     If references are followed, the graph must carry them, and the pairs must show the rest, or labels must surely be
     better predicted by smoothed own scores. If none is followed, labels decide.
     """
-    if "smoothed" not in known.fitted.columns:
+    if "smoothed" not in views.fitted.columns:
         return False
     if not agreement.is_followed:
-        return labels_like_smoothing(given, known.fitted)
-    if not graph_carries_references(given, known, agreement):
+        return labels_like_smoothing(given, views.fitted)
+    if not graph_carries_references(given, views, agreement):
         return False
-    return pairs_show_the_rest(known.fitted, expected) or labels_like_smoothing(given, known.fitted, surely=True)
+    return pairs_show_the_rest(views.fitted, expected) or labels_like_smoothing(given, views.fitted, surely=True)
 
 
-def graph_carries_references(given: RunInputs, known: FittedViews, agreement: Agreement) -> bool:
+def graph_carries_references(given: RunInputs, views: FittedViews, agreement: Agreement) -> bool:
     """Whether smoothed own scores predict references better, and bridges carry these as well as lessons do."""
-    own, smoothed = known.fitted["own"], known.fitted["smoothed"]
+    own, smoothed = views.fitted["own"], views.fitted["smoothed"]
     followed = agreement.pulls > 0
     gained, lost, carried = np.zeros((3, len(followed)))
     for column, (number, reference) in enumerate(given.taking_part.items()):
         rows = reference.main_rows
-        truth = known.fitted["references"][rows, column]
+        truth = views.fitted["references"][rows, column]
         gained[column] = correlation(smoothed[rows], truth) - correlation(own[rows], truth)
         carried[column] = given.tuned.fidelity[number]
         if not reference.is_coupled:
             # Also of a reference that knows most rows: how well it is predicted, not what it says.
-            lost[column] = correlation(known.held_out["unseen"][rows, column], truth) - carried[column]
+            lost[column] = correlation(views.held_out["unseen"][rows, column], truth) - carried[column]
     gain, loss = (float(np.average(each, weights=agreement.pulls)) for each in (gained, lost))
     is_carried = bool(carried[followed].max() > LEAST_CARRIED)
     return is_carried and gain > LEAST_SMOOTHED and loss < MOST_LOST + gain / 2.0
@@ -157,11 +157,11 @@ def pairs_show_the_rest(rows: View, expected: Expected) -> bool:
     return bool(many) and pairs_are_like_rest(rows, pulls)
 
 
-def hold_out(given: RunInputs, known: FittedViews, *, one_trial: bool) -> Labels | None:
+def hold_out(given: RunInputs, views: FittedViews, *, one_trial: bool) -> Labels | None:
     """Put labels into folds; None without labels."""
     if given.score is None:
         return None
-    rng, rows = generator(given.seed, Stream.TEACHING), known.fitted
+    rng, rows = generator(given.seed, Stream.TEACHING), views.fitted
     score = given.score.few(most_taught(given.score), rng)
     blocks, held = blocks_of(given, score, rows)
     folds, unseen = score.hold_out(blocks, held, rng, 1 if one_trial else TRIALS)
@@ -181,26 +181,26 @@ def blocks_of(given: RunInputs, score: Score, rows: View) -> tuple[IndexArray, H
 
 def learn_from_labels(given: RunInputs, found: RunOutputs) -> RunOutputs:
     """Add the columns "learned" and "taught", and of classes "calibrated" before them."""
-    labels, known, columns = found.labels, found.known, found.columns
+    labels, views, columns = found.labels, found.views, found.columns
     if labels is None:
         return found
     source = beyond = columns.last
     if isinstance(labels.score, LogLoss):
-        calibrated = Calibrated.of(known.held_out, source, labels.score, given.problem.units)
-        known = known.compute("calibrated", calibrated)
-        columns, beyond = replace(columns, calibrated=calibrated), "calibrated"
-    learned, taught, known, lesson = teach(known, labels, given.measured, given.problem.main.name, source, beyond)
-    columns = replace(columns, learned=learned, taught=taught)
-    return replace(found, columns=columns, known=known, lesson=lesson)
+        calibrated = Calibrated.of(views.held_out, source, labels.score, given.problem.units)
+        views = views.compute("calibrated", calibrated)
+        columns, beyond = columns.with_columns(calibrated=calibrated), "calibrated"
+    taught, views = teach(views, labels, given.measured, given.problem.main.name, source, beyond)
+    columns = columns.with_columns(learned=taught.learned, taught=taught.mixture)
+    return replace(found, columns=columns, views=views, taught=taught)
 
 
 def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
     """Add the columns "diffused" and "refined"."""
-    columns, known, labels = found.columns, found.known, found.labels
+    columns, views, labels = found.columns, found.views, found.labels
     before, numbers = columns.last, list(given.taking_part)
     followed = tuple(number for number, pull in zip(numbers, found.agreement.pulls, strict=True) if pull != 0)
     diffusion = Diffusion(given.problem, given.bridges, followed)
-    begun = known.held_out[before]
+    begun = views.held_out[before]
     path = diffusion.run(begun)
     values = diffusion.values(path, begun)
     held_out, trials = values, None
@@ -209,45 +209,44 @@ def diffuse(given: RunInputs, found: RunOutputs) -> RunOutputs:
         # What is learned at a labelled row must not know the references' own scores there.
         trials = diffusion.trials(labels.folds, rows, lambda fold: begun)
         held_out[rows] = trials[0]
-        known = replace(known, trials={before: begun[rows][None]})
-    elif labels is not None and found.lesson is not None:
-        trials = diffuse_without_labels(diffusion, columns, known, labels, found.lesson)
-    known = known.add("diffused", values, held_out, trials)
+        views = replace(views, trials={before: begun[rows][None]})
+    elif labels is not None and found.taught is not None:
+        trials = diffuse_without_labels(diffusion, views, labels, found.taught)
+    views = views.add("diffused", values, held_out, trials)
     share = SHARE if values.shape[1] == 1 else SHARE_OF_CLASSES
-    refined, known = known.mix("refined", before, "diffused", share)
-    if labels is not None and is_denied(given, known, labels, before):
+    refined, views = views.mix("refined", before, "diffused", share)
+    if labels is not None and is_denied(given, views, labels, before):
         return found
     places = {n: numbers.index(n) if n in numbers else -1 for n in given.bridges.known}
     sphere = given.problem.starting_from(begun).start
     diffused = Diffused(before, sphere, given.bridges.on_host(), places, path.coefficients)
-    return replace(found, columns=replace(columns, diffused=diffused, refined=refined), known=known, path=path)
+    columns = columns.with_columns(diffused=diffused, refined=refined)
+    return replace(found, columns=columns, views=views, path=path)
 
 
-def is_denied(given: RunInputs, known: FittedViews, labels: Labels, before: str) -> bool:
+def is_denied(given: RunInputs, views: FittedViews, labels: Labels, before: str) -> bool:
     """Whether held-out labels clearly deny the diffusion: the column that it began with is better."""
     # What would be diffused without the labels of a fold is not computed for ordered pairs.
-    if "refined" not in known.trials:
+    if "refined" not in views.trials:
         return False
     begun, refined = (
-        comparable(given.problem.units, known.trials[name], labels.score, labels.folds) for name in (before, "refined")
+        comparable(given.problem.units, views.trials[name], labels.score, labels.folds) for name in (before, "refined")
     )
     return labels.score.gain(begun, refined, labels.folds).is_clear_loss
 
 
 def diffuse_without_labels(
-    diffusion: Diffusion, columns: Columns, known: FittedViews, labels: Labels, lesson: RefittableLesson
+    diffusion: Diffusion, views: FittedViews, labels: Labels, taught: Taught
 ) -> FloatArray | None:
     """What would be diffused to each labelled row without the labels of its fold; None for ordered pairs."""
+    (learned, mixture, lesson), rows = taught, views.held_out
     if lesson.targets.shape[0] != len(labels.score.rows):
         return None
-    assert columns.learned is not None, "labels taught"
-    assert columns.taught is not None, "labels taught"
-    learned, taught, rows = columns.learned, columns.taught, known.held_out
 
     def begun(fold: IndexArray) -> FloatArray:
         without = lesson.without_fold(fold)
         values, _ = without.predict(rows, rows[learned.source])
         faded = learned.fade(rows, learned.level.apply(values))
-        return taught.at(rows.with_column("learned", faded))
+        return mixture.at(rows.with_column("learned", faded))
 
     return diffusion.trials(labels.folds, labels.score.rows, begun)

@@ -1,6 +1,7 @@
 """Scored: refined scores and their standard errors in the units of the main predictor, or of the targets."""
 
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import Any, Self
 
 import numpy as np
@@ -24,60 +25,60 @@ from manifuse.tables.level import Level
 STEEP = 3.0
 
 
-@dataclass(frozen=True)
+class OwnScores(Enum):
+    """What labels made of own scores."""
+
+    AS_THEY_CAME = auto()
+    IN_UNITS_OF_LABELS = auto()
+    CALIBRATED = auto()
+
+
+@dataclass(frozen=True, eq=False)
 class Scoring:
     """How scores are computed from the last column.
 
     Attributes
     ----------
-    units : Level
-        Of the main predictor.
-    line : tuple of float or None
-        For a regression whose labels are certainly met better so: offset and slope from the last column to targets.
+    last : Level
+        Of the last column: the units of the main predictor or, for a regression whose labels are certainly met better
+        so, a line to the targets.
+    expected : Level
+        Of the column "expected".
+    own : Level
+        What own scores as they came are multiplied by, and what is then added.
+    own_became : OwnScores
+        Labels calibrate probabilities, and bring values into their units if a regression finds them in other ones.
     certainty : float
         How far refined scores go, in [0, 1]: 1 is the last column, and 0 what is known without labels. That is the own
         score or, at a pair, the column "expected" if pairs follow.
     error_scale : float or None
         What the root of the column "variance" is multiplied by to be a standard error; None without labels.
-    own_scale : float
-        What own scores are multiplied by, if labels calibrate probabilities, or if a regression finds them in other
-        units than its labels; else 1.
-    own_offset : float
-        What is added to them then, if they are risks or values; else 0.
     pairs_follow : bool
         Whether rows that a reference knows itself follow it, whatever labels say of other rows.
     error_if_unknown : float
         Standard error that is added at rows that no usual reference knows itself; see `Imputed.usual`.
-    is_calibrated : bool
-        Whether labels calibrated refined scores, which are probabilities.
     """
 
-    units: Level
-    line: tuple[float, float] | None = None
+    last: Level
+    expected: Level
+    own: Level = Level(np.asarray(0.0), 1.0)
+    own_became: OwnScores = OwnScores.AS_THEY_CAME
     certainty: float = 1.0
     error_scale: float | None = None
-    own_scale: float = 1.0
-    own_offset: float = 0.0
     pairs_follow: bool = False
     error_if_unknown: float = 0.0
-    is_calibrated: bool = False
 
-    def in_units(self, values: FloatArray) -> FloatArray:
-        """What was found, in units, from the last column (..., c); scores lose its last axis."""
-        if self.line is None:
-            return in_units(self.units, values)
-        return np.asarray(self.line[0] + self.line[1] * values.reshape(values.shape[:-1]))
-
-    def of_own(self, own: FloatArray) -> FloatArray:
-        """Own scores (...), calibrated or in the units of labels."""
-        return np.asarray(self.own_offset + self.own_scale * own)
+    @classmethod
+    def of(cls, units: Level) -> Self:
+        """Bring both columns into the same units, and leave own scores as they came."""
+        return cls(units, units)
 
     def scores(self, own: FloatArray, expected: FloatArray, last: FloatArray, pairs: BoolArray) -> FloatArray:
         """Refined scores of rows (q, ...), from own scores (q, ...), two columns (q, c), and which rows are pairs."""
-        known = self.of_own(own)
+        known = self.own.undo(own)
         if self.pairs_follow and pairs.any():
-            known = np.where(of_rows(pairs, own), in_units(self.units, expected), known)
-        return mixed(known, self.in_units(last), self.certainty)
+            known = np.where(of_rows(pairs, own), in_units(self.expected, expected), known)
+        return mixed(known, in_units(self.last, last), self.certainty)
 
     def errors(self, variances: FloatArray, unknown: FloatArray) -> FloatArray:
         """Standard errors of rows (q,), by the column "variance" and the shares of usual references that lack them.
@@ -92,8 +93,8 @@ class Scoring:
 
     def calibrated(self, offset: float, slope: float) -> Self:
         """Put what labels calibrate on all scores: a line from those of now."""
-        units = self.units.scaled(slope, offset)
-        return replace(self, units=units, own_scale=slope, own_offset=offset, is_calibrated=True)
+        last, expected, own = (each.scaled(slope, offset) for each in (self.last, self.expected, self.own))
+        return replace(self, last=last, expected=expected, own=own, own_became=OwnScores.CALIBRATED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,7 @@ class HeldOutScores:
         elif isinstance(score, SquaredError):
             scored, values, own = _of_regression(units, own, trials, labels, score)
         else:
-            scored, values = Scoring(units), in_units(units, without_rounding(trials))
+            scored, values = Scoring.of(units), in_units(units, without_rounding(trials))
         return cls(scored, values, labels, own, score.gain(own, values, labels.folds))
 
 
@@ -150,10 +151,11 @@ def _of_classes(
         calibrated_without(each, score, folds.rows(0), lambda seen, others: (0.0, temperature_of(seen, others)))
         for each in (found, own)
     )
-    units, own_scale = units.scaled(temperature_of(found, score)), 1.0
+    scored = Scoring.of(units.scaled(temperature_of(found, score)))
     if score.gain(own, calibrated, folds).is_certain:
-        own, own_scale = calibrated, temperature_of(own, score)
-    return Scoring(units, own_scale=own_scale, is_calibrated=True), values, own
+        level = scored.own.scaled(temperature_of(own, score))
+        scored, own = replace(scored, own=level, own_became=OwnScores.CALIBRATED), calibrated
+    return scored, values, own
 
 
 def _of_regression(
@@ -167,21 +169,22 @@ def _of_regression(
     """
     # A line is fitted to all other blocks, so that the overlap of folds does not count.
     folds, blocks = labels.folds, labels.folds.together()
-    scored, values = Scoring(units), in_units(units, trials)
+    scored, values = Scoring.of(units), in_units(units, trials)
     own_line = Line.of(own[None], score.truth, folds.blocks)
     is_far = score.measured(own) > score.truth.std() or own_line.slope > STEEP
     on_line = own_line.held_out(own[None])[0]
     if is_far and own_line.slope > 0 and _is_clearly_better(own, on_line, score, blocks):
         units = units.scaled(own_line.slope, own_line.offset)
-        scored = replace(scored, units=units, own_scale=own_line.slope, own_offset=own_line.offset)
+        scored = Scoring(units, units, own_line.level, OwnScores.IN_UNITS_OF_LABELS)
         values, own = own_line.held_out(values), on_line
     last = trials.reshape(trials.shape[:-1])
     line = Line.of(last, score.truth, folds.blocks)
     fitted = line.held_out(last)
     better = score.gain(values.mean(axis=0), fitted, blocks)
     # A line over labels that are not like the rest would move all rows.
-    if (better.is_certain and labels.representative.like_rest) or (scored.own_scale != 1.0 and better.is_seen):
-        scored, values = replace(scored, line=(line.offset, line.slope)), fitted
+    in_other_units = scored.own_became is OwnScores.IN_UNITS_OF_LABELS
+    if (better.is_certain and labels.representative.like_rest) or (in_other_units and better.is_seen):
+        scored, values = replace(scored, last=line.level), fitted
     return scored, values, own
 
 
@@ -256,6 +259,11 @@ class Line:
         slope = _slope(here @ there, all_squares)
         offsets = centre + target - slopes * (middle + mean)
         return cls(float((centre - slope * middle[:, 0]).mean()), float(slope.mean()), offsets, slopes)
+
+    @property
+    def level(self) -> Level:
+        """The line of all rows, which undoes this level."""
+        return Level(np.asarray(self.offset), self.slope)
 
     def held_out(self, values: FloatArray) -> FloatArray:
         """What the line says of values (r, l), each without its block."""

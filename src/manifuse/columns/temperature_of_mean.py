@@ -15,7 +15,7 @@ def temperature_by_mean(given: RunInputs, found: RunOutputs) -> float:
     three classes, and if no reference that is followed has the same classes or if none speaks of some class, because
     that keeps its own probability.
     """
-    main, known, expected = given.problem.main, found.known.fitted, found.columns.expected
+    main, known, expected = given.problem.main, found.views.fitted, found.columns.expected
     if expected.covered is None or not expected.covered.by(expected.pulls).all():
         return 1.0
     total, counts = main.scores.copy(), 1.0

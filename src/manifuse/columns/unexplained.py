@@ -28,11 +28,11 @@ def unexplained_rows(main: Observations, found: RunOutputs, scored: Scoring, ref
     tuple of str
         Their ids, the most striking first.
     """
-    known = found.known
-    name = "expected" if found.columns.taught is None else "taught"
-    pairs = known.fitted["known itself"] > 0
+    views = found.views
+    name = "expected" if found.taught is None else "taught"
+    pairs = views.fitted["known itself"] > 0
     fitted, held_out = (
-        scored.scores(main.scores, view["expected"], view[name], pairs) for view in (known.fitted, known.held_out)
+        scored.scores(main.scores, view["expected"], view[name], pairs) for view in (views.fitted, views.held_out)
     )
     alone = (fitted - held_out).reshape(len(main), -1)
     rows = np.flatnonzero(pairs & alone.any(axis=1))

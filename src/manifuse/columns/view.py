@@ -30,7 +30,7 @@ class View:
 
     Notes
     -----
-    The columns, in the order in which they are added. All are standardised, unless said otherwise.
+    The columns, whose order stands in `run_order`. All are standardised, unless said otherwise.
 
     ===================  =========  ================================================================================
     name                 shape      what it is

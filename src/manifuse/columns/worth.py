@@ -13,10 +13,10 @@ import numpy as np
 from manifuse.columns.all_columns import RunInputs, RunOutputs
 from manifuse.columns.column import FittedViews, Mixed, mixed
 from manifuse.columns.held_labels import Labels
-from manifuse.columns.learned import teach
+from manifuse.columns.learned import Taught, teach
 from manifuse.columns.lesson import DECIDING, learn
 from manifuse.columns.probable import Calibrated
-from manifuse.columns.scored import HeldOutScores
+from manifuse.columns.scored import HeldOutScores, in_units
 from manifuse.columns.view import View
 from manifuse.evidence.class_score import LogLoss
 from manifuse.evidence.gain import Gain
@@ -29,14 +29,16 @@ def worths_by_labels(
 ) -> tuple[Mapping[int, Gain], Gain | None]:
     """What is lost without each reference, by its number, and without all of them."""
     numbers = tuple(given.taking_part)
-    if not numbers or found.labels is None or found.columns.taught is None:
+    if not numbers or found.labels is None or found.taught is None:
         return {}, None
     count = len(found.labels.score.observations())
     labels = found.labels if count <= DECIDING else found.labels.only(drawn(count, DECIDING))
     everything = tuple(range(len(numbers)))
-    trials = found.known.trials["taught"] if labels is found.labels else _taught_by(found, labels, everything)
+    trials = found.views.trials["taught"]
+    if labels is not found.labels:
+        trials = _taught_by(found, found.taught, labels, everything)
     # Both are calibrated without the labels of a fold, because each has a calibration of its own.
-    taught = _held_out(given, found.columns.taught, trials, labels)
+    taught = _held_out(given, found.taught.mixture, trials, labels)
     alone = labels.score.gain(_without_references(given, found, labels), taught, labels.folds)
     if alone.is_of_few:
         # Few labels tell nothing of single references.
@@ -44,7 +46,7 @@ def worths_by_labels(
     if len(numbers) == 1:
         return {numbers[0]: alone}, alone
     kept = (everything, *(everything[:column] + everything[column + 1 :] for column in everything))
-    whole, *others = (held_out.scored.in_units(_taught_by(found, labels, each)) for each in kept)
+    whole, *others = (in_units(held_out.scored.last, _taught_by(found, found.taught, labels, each)) for each in kept)
     losses = (labels.score.gain(without, whole, labels.folds) for without in others)
     return dict(zip(numbers, losses, strict=True)), alone
 
@@ -52,18 +54,18 @@ def worths_by_labels(
 def _without_references(given: RunInputs, found: RunOutputs, labels: Labels) -> FloatArray:
     """What would be found at labelled rows (r, l, ...) if there were no references, each without its fold."""
     problem, score, beyond = given.problem, labels.score, "expected"
-    known = FittedViews(_own_alone(found.known.fitted), _own_alone(found.known.held_out))
+    views = FittedViews(_own_alone(found.views.fitted), _own_alone(found.views.held_out))
     if isinstance(score, LogLoss):
         beyond = "calibrated"
-        known = known.compute("calibrated", Calibrated.of(known.held_out, "expected", score, problem.units))
-    _, taught, known, *_ = teach(known, labels, given.measured, problem.main.name, "expected", beyond)
-    return _held_out(given, taught, known.trials["taught"], labels)
+        views = views.compute("calibrated", Calibrated.of(views.held_out, "expected", score, problem.units))
+    taught, views = teach(views, labels, given.measured, problem.main.name, "expected", beyond)
+    return _held_out(given, taught.mixture, views.trials["taught"], labels)
 
 
-def _held_out(given: RunInputs, taught: Mixed, trials: FloatArray, labels: Labels) -> FloatArray:
+def _held_out(given: RunInputs, mixture: Mixed, trials: FloatArray, labels: Labels) -> FloatArray:
     """What was taught of labelled rows (r, l, ...), in units, each without the labels of its fold."""
     own = given.problem.main.scores[labels.score.rows]
-    return HeldOutScores.of(given.problem.units, own, trials, labels, taught).values
+    return HeldOutScores.of(given.problem.units, own, trials, labels, mixture).values
 
 
 def _own_alone(rows: View) -> View:
@@ -73,20 +75,18 @@ def _own_alone(rows: View) -> View:
     return replace(rows, columns={**rows.columns, **columns})
 
 
-def _taught_by(found: RunOutputs, labels: Labels, kept: Sequence[int]) -> FloatArray:
+def _taught_by(found: RunOutputs, taught: Taught, labels: Labels, kept: Sequence[int]) -> FloatArray:
     """What would be taught of the labelled rows (r, l, c), by the references ``kept`` and without the others."""
     columns, score = found.columns, labels.score
-    learned, taught, expectation = columns.learned, columns.taught, columns.expected
-    assert learned is not None, "labels taught"
-    assert taught is not None, "labels taught"
+    (learned, mixture, _), expectation = taught, columns.expected
     pulls = np.where(np.isin(np.arange(len(expectation.pulls)), kept), expectation.pulls, 0.0)
-    rows = found.known.held_out.take(score.rows)
-    expected = expectation.with_pulls(found.known.held_out, pulls).at(rows)
+    rows = found.views.held_out.take(score.rows)
+    expected = expectation.with_pulls(found.views.held_out, pulls).at(rows)
     some = rows.with_column("references", rows["references"][:, list(kept)])
     covariance = learned.lesson.covariance.of_some(len(kept) / len(pulls))
     variances = learned.lesson.variances
     lesson = learn(covariance, some, score.observations(), expected, score.contrasts(), variances)
     beyond = expected if columns.calibrated is None else columns.calibrated.calibrate(expected)
     values = [lesson.without(labels.folds.rows(trial), unseen)[0] for trial, unseen in enumerate(labels.unseen)]
-    made = mixed(beyond, learned.level.apply(np.array(values)), taught.share)
-    return made if isinstance(taught.level, Level) else taught.level.apply(made)
+    made = mixed(beyond, learned.level.apply(np.array(values)), mixture.share)
+    return made if isinstance(mixture.level, Level) else mixture.level.apply(made)

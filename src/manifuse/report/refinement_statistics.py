@@ -46,7 +46,7 @@ class Shift:
         main, refined = result.main, result.refined.in_scale_of(result.main)
         scored, measured, line = result.fitted_model.scored, result.evidence.measured, cls.line
         if measured is not None and measured.in_other_units:
-            line = scored.own_offset, scored.own_scale
+            line = float(scored.own.mean), scored.own.deviation
         return cls(main.keys, main.in_scale(main.scores), refined.scores, refined.support, refined.uncertainty, line)
 
     @property

@@ -11,7 +11,7 @@ from manifuse.columns.expected import Expected
 from manifuse.columns.held_labels import Labels
 from manifuse.columns.like_rest import pairs_are_like_rest
 from manifuse.columns.run_order import refine_columns
-from manifuse.columns.scored import HeldOutScores, Scoring, comparable, in_units
+from manifuse.columns.scored import HeldOutScores, OwnScores, Scoring, comparable, in_units
 from manifuse.columns.temperature_of_mean import temperature_by_mean
 from manifuse.columns.unexplained import unexplained_rows
 from manifuse.evidence.by_class import ByClass, reliability_of_risks
@@ -62,7 +62,7 @@ def conclude(method: JointDiffusion, given: RunInputs) -> tuple[Evidence, Course
         unexplained=unexplained_rows(problem.main, found, scored, refined.scores) if verdict.accepted else (),
         uncovered=() if expected.covered is None else expected.covered.names_of_others(expected.pulls),
         vanished=() if given.is_sample else _vanished(problem.main, refined.scores),
-        pairs_like_rest=pairs_are_like_rest(found.known.fitted, expected.pulls),
+        pairs_like_rest=pairs_are_like_rest(found.views.fitted, expected.pulls),
         disjoint=disjoint_of(given, found),
     )
     return evidence, Course.of(given, found), fitted_model
@@ -80,7 +80,7 @@ def _held_out_scores(given: RunInputs, found: RunOutputs) -> HeldOutScores | Non
     """What was found at labelled rows that were held out; None without labels."""
     if found.labels is None:
         return None
-    trials = found.known.trials.get(found.columns.last, found.known.trials["taught"])
+    trials = found.views.trials.get(found.columns.last, found.views.trials["taught"])
     own = given.problem.main.scores[found.labels.score.rows]
     return HeldOutScores.of(given.problem.units, own, trials, found.labels, found.columns.taught)
 
@@ -90,7 +90,7 @@ def _judged(
 ) -> tuple[Verdict, Scoring, Measurement | None]:
     """Decide how far what was found is taken, and measure what comes of it."""
     if held_out is None:
-        scored, gain, at_pairs = Scoring(given.problem.units.scaled(temperature_by_mean(given, found))), None, None
+        scored, gain, at_pairs = Scoring.of(given.problem.units.scaled(temperature_by_mean(given, found))), None, None
     else:
         scored, gain, at_pairs = held_out.scored, held_out.gain, _gain_at_pairs(given, found, held_out)
     turned = _is_turned(given, found, scored)
@@ -102,7 +102,7 @@ def _judged(
         safeguarded=safeguarded,
         turned=turned,
         pairs_follow=pairs_follow,
-        fallback=_fallback(scored, given, turned=turned),
+        fallback=_fallback(scored, turned=turned),
     )
     scored = replace(scored, certainty=verdict.certainty, pairs_follow=pairs_follow)
     if held_out is None:
@@ -129,7 +129,7 @@ def _taken(
         if risks.are_chosen:
             # Such labels say how far risks differ, and not how large they are.
             everywhere = given.problem.main.scores
-            refined_there = scored.scores(everywhere, *found.columns.of_scores(found.known.fitted))
+            refined_there = scored.scores(everywhere, *found.columns.of_scores(found.views.fitted))
             kept = offset_that_keeps(everywhere, slope * refined_there)
             offset, judged = kept, judged + kept - offset
         scored, refined = scored.calibrated(offset, slope), offset + slope * refined
@@ -138,9 +138,9 @@ def _taken(
         reliability = reliability_of_risks(risks, own, judged)
     # Few labels do not say how far scores are off. Probabilities of classes say themselves how sure they are.
     if not isinstance(score, LogLoss) and not held_out.gain.is_of_few:
-        scored = replace(scored, error_scale=error_scale_of(refined, found.known.trials["variance"], score, folds))
+        scored = replace(scored, error_scale=error_scale_of(refined, found.views.trials["variance"], score, folds))
     measured = _measured(given, found, held_out, refined, verdict)
-    calibrated = verdict.accepted and scored.own_scale != 1.0 and not measured.in_other_units
+    calibrated = verdict.accepted and scored.own_became is OwnScores.CALIBRATED
     chosen = any(each.are_chosen for each in (score, risks) if isinstance(each, LogLoss))
     measured = replace(measured, calibrated=calibrated, chosen=chosen)
     return scored, replace(measured, risk=risk, reliability=reliability) if verdict.accepted else measured
@@ -154,28 +154,23 @@ def _risks(labels: Labels, main: Observations) -> LogLoss | None:
     return chosen_by_class(risks, main.scores[:, None])
 
 
-def _fallback(scored: Scoring, given: RunInputs, *, turned: bool) -> Reason | None:
+def _fallback(scored: Scoring, *, turned: bool) -> Reason | None:
     """What labels do with own scores where what was found is refused; labels that turn classes around do nothing."""
-    if _in_other_units(scored, given):
+    if scored.own_became is OwnScores.IN_UNITS_OF_LABELS:
         return Reason.UNITS
-    return Reason.CALIBRATED if given.labels_are_classes and scored.own_scale != 1.0 and not turned else None
-
-
-def _in_other_units(scored: Scoring, given: RunInputs) -> bool:
-    """Whether own scores of a regression came in other units than its labels, and a line brings them into these."""
-    return given.score is not None and given.score.measure == "rmse" and scored.own_scale != 1.0
+    return Reason.CALIBRATED if scored.own_became is OwnScores.CALIBRATED and not turned else None
 
 
 def _gain_at_pairs(given: RunInputs, found: RunOutputs, held_out: HeldOutScores) -> Gain | None:
     """What following references in full gains at labelled rows that they know themselves; None if labels are few."""
-    known, scored = found.known, held_out.scored
-    score = held_out.labels.score.only(np.flatnonzero(known.fitted["known itself"][held_out.labels.score.rows]))
+    views, scored = found.views, held_out.scored
+    score = held_out.labels.score.only(np.flatnonzero(views.fitted["known itself"][held_out.labels.score.rows]))
     if score is None:
         return None
-    own = scored.of_own(given.problem.main.scores[score.rows])
-    expected = found.columns.expected.with_pulls(known.held_out, found.agreement.pulls_without_labels)
-    values = expected.at(known.fitted.take(score.rows))
-    gain = score.gain(own, in_units(scored.units, values))
+    own = scored.own.undo(given.problem.main.scores[score.rows])
+    expected = found.columns.expected.with_pulls(views.held_out, found.agreement.pulls_without_labels)
+    values = expected.at(views.fitted.take(score.rows))
+    gain = score.gain(own, in_units(scored.expected, values))
     return None if gain.is_of_few else gain
 
 
@@ -183,22 +178,22 @@ def _is_turned(given: RunInputs, found: RunOutputs, scored: Scoring) -> bool:
     """Whether what was found turns own scores around, or leaves none of their order, or they rank labels backwards."""
     if found.labels is None:
         return False
-    if scored.line is not None and scored.line[1] == 0:
+    if scored.last.deviation == 0:
         return True
     score = found.labels.score
     if score.is_backwards(given.problem.main.scores[score.rows]):
         return True
     held_out, fitted = (
-        correlation(known["own"], known[found.columns.last]) for known in (found.known.held_out, found.known.fitted)
+        correlation(known["own"], known[found.columns.last]) for known in (found.views.held_out, found.views.fitted)
     )
     # Where nearly all rows have labels, what is fitted can turn around while what is held out does not.
-    own = found.known.fitted["own"]
+    own = found.views.fitted["own"]
     return bool(held_out < -TURNED_HELD_OUT / np.sqrt(own.size) or fitted < -TURNED / np.sqrt(len(own)))
 
 
 def _pairs_follow(found: RunOutputs, at_pairs: Gain | None) -> bool:
     """Whether rows that references know themselves follow them, unless labels there show a loss, certain or not."""
-    followed = found.agreement.is_followed and bool(found.known.fitted["known itself"].any())
+    followed = found.agreement.is_followed and bool(found.views.fitted["known itself"].any())
     return followed and (at_pairs is None or at_pairs.value >= 0)
 
 
@@ -220,7 +215,7 @@ def _measured(
     before, stays = (taught.measured(each, labels.folds) for each in (own, there))
     # Own scores have seen no label, so that all rows can be compared.
     together = labels.folds.together()
-    as_known = found.known.held_out["own"][None, taught.rows]
+    as_known = found.views.held_out["own"][None, taught.rows]
     as_known = comparable(given.problem.units, as_known, taught.order(), together)
     unrelated = _says_nothing(taught, as_known, together)
     accuracy = change(score.measure, before, stays, gain)
@@ -231,11 +226,11 @@ def _measured(
         backwards=taught.is_backwards(given.problem.main.scores[taught.rows]),
         unrelated=unrelated,
         unpredicted=unrelated and _says_nothing(taught, refined, labels.folds),
-        as_if_unknown=not found.known.fitted.known[taught.rows][:, found.columns.references.usual].any(),
+        as_if_unknown=not found.views.fitted.known[taught.rows][:, found.columns.references.usual].any(),
         uncalibrated=_why_uncalibrated(given.problem.main, score),
-        in_other_units=_in_other_units(held_out.scored, given),
+        in_other_units=held_out.scored.own_became is OwnScores.IN_UNITS_OF_LABELS,
         averaged=_averaged(given, found, labels, there, refined),
-        uneven=unevenness_of(refined, found.known.trials["variance"], taught),
+        uneven=unevenness_of(refined, found.views.trials["variance"], taught),
         representative=labels.representative,
         drawn_from=len(score.rows) if score.contrasts() is None and len(score.rows) > len(taught.rows) else None,
     )
@@ -274,7 +269,7 @@ def _averaged(
     """
     if not given.taking_part:
         return None
-    score, folds, known = labels.score, labels.folds, found.known.held_out
+    score, folds, known = labels.score, labels.folds, found.views.held_out
     values = Expected.measured(known, np.ones(len(given.taking_part))).at(known)[score.rows]
     # No label was seen, so all trials are alike; they are compared within the same folds.
     trials = np.repeat(values[None], len(refined), axis=0)

@@ -34,7 +34,7 @@ class FittedModel(LaterRows, Saveable):
     @classmethod
     def of(cls, main: Observations, graph: FeatureGraph, found: RunOutputs, scored: Scoring) -> FittedModel:
         """Make the model of what a run found, with the fitted rows refined."""
-        columns, known = found.columns, found.known.fitted
+        columns, known = found.columns, found.views.fitted
         joining = None
         if columns.smoothed is not None:
             joining = Joining(graph.neighbours, graph.standardised, graph.scales)

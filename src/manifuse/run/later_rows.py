@@ -14,7 +14,7 @@ from manifuse.columns.change_if_unknown import ChangeIfUnknown
 from manifuse.columns.edges import Edges, Joining
 from manifuse.columns.imputed import MOST_COMMON
 from manifuse.columns.refined_scores import RefinedScores, support_of
-from manifuse.columns.scored import Scoring, of_rows
+from manifuse.columns.scored import OwnScores, Scoring, of_rows
 from manifuse.columns.view import View, features_of
 from manifuse.errors import InputError, warn
 from manifuse.evidence.class_score import RISK
@@ -187,13 +187,15 @@ class LaterRows:
             drawn_by_place(places, every, most, np.random.default_rng(0)) for most in (MEASURING_ROWS, MOST_COMMON)
         )
         imputed, taught, unseen = imputed.with_lesson_of_common(self.fitted_view, few, measured, main.name)
-        columns = replace(self.columns, references=imputed)
+        columns = self.columns.with_columns(references=imputed)
         scored, temperature = self.scored, 1.0
         change = ChangeIfUnknown.of(columns, scored, main.scores[few], taught, unseen, places[few])
         if change is not None and scored.error_scale is not None:
             scored = replace(scored, error_if_unknown=max(change.error, scored.error_if_unknown))
-        if change is not None and scored.is_calibrated and scored.certainty > 0:
-            classes = RISK if columns.calibrated is None else columns.calibrated.classes
+        classes = RISK if scored.own_became is OwnScores.CALIBRATED else None
+        if columns.calibrated is not None:
+            classes = columns.calibrated.classes
+        if change is not None and classes is not None and scored.certainty > 0:
             temperature = change.temperature(classes, self._centre)
         return columns, scored, temperature
 
@@ -218,7 +220,7 @@ class LaterRows:
     def _alone(self) -> Fallback:
         """The fallback for a row of which only its own score is known; it stays if no row but pairs has moved."""
         if self.scored.certainty == 0:
-            return self.scored.of_own
+            return self.scored.own.undo
         return alone_of(self.main.scores, self.fitted.scores)
 
     @cached_property

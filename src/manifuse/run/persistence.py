@@ -17,7 +17,7 @@ from manifuse.run.refinement import Refinement
 from manifuse.tables.archives import read_archive
 
 #: The number of the layout; raised when older files can no longer be read.
-FORMAT = 37
+FORMAT = 38
 
 
 def save(result: Refinement, path: Path | str) -> None:

@@ -41,10 +41,10 @@ def relevance_of(
         if number in numbers:
             column = numbers.index(number)
             weight, standing = float(found.agreement.pulls[column]), _standing(found, column)
-            reached = _reached(reference, found.known.fitted, column)
+            reached = _reached(reference, found.views.fitted, column)
             if not reference.is_coupled:
-                imputed = found.known.held_out["unseen"][rows, column]
-                fidelity = correlation(imputed, found.known.fitted["references"][rows, column])
+                imputed = found.views.held_out["unseen"][rows, column]
+                fidelity = correlation(imputed, found.views.fitted["references"][rows, column])
         entries.append(
             Relevance(
                 name=reference.name,
@@ -75,7 +75,7 @@ def _standing(found: RunOutputs, column: int) -> Standing:
     """What became of a reference that was asked."""
     if found.agreement.pulls[column] > 0:
         return Standing.TOOK_PART
-    if found.columns.learned is not None:
+    if found.taught is not None:
         return Standing.TAUGHT
     return Standing.DIFFERS if found.agreement.differing[column] else Standing.NOT_FOLLOWED
 
@@ -99,7 +99,7 @@ def metric_of(problem: Problem, refined: RefinedScores) -> FloatArray:
 
 def disjoint_of(given: RunInputs, found: RunOutputs) -> tuple[str, ...]:
     """Names of references that share no row with another one, though by chance they would."""
-    known = found.known.fitted.known
+    known = found.views.fitted.known
     count = known.sum(axis=0)
     apart = (known.T @ known == 0) & (np.outer(count, count) >= SHARED_BY_CHANCE * len(known))
     return tuple(each.name for each, is_so in zip(given.taking_part.values(), apart.any(axis=1), strict=True) if is_so)
