@@ -816,7 +816,7 @@ def test_a_class_may_be_called_as_r_writes_what_is_missing(tmp_path):
 def test_what_is_diffused_to_a_labelled_row_does_not_know_its_pair():
     main, others, known, _, _ = draw(1, labels=60)
     problem, score = Problem.of(main, others), score_of(known, main, regression=False)
-    found = refine_columns(prepare(problem, mf.JointDiffusion(), score, 0, mf.Host())).known
+    found = refine_columns(prepare(problem, mf.JointDiffusion(), score, 0, mf.Host())).views
     differs = (found.fitted["diffused"] != found.held_out["diffused"]).any(axis=1)
     assert differs[np.intersect1d(score.rows, problem.references[0].main_rows)].all()
     assert not np.delete(differs, score.rows).any()

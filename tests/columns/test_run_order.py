@@ -174,6 +174,6 @@ def test_labels_cannot_ask_for_a_diffusion_over_a_graph_that_carries_no_referenc
 def test_pairs_follow_unless_labels_there_show_a_loss_however_small(value, follow):
     found = SimpleNamespace(
         agreement=SimpleNamespace(is_followed=True),
-        known=SimpleNamespace(fitted={"known itself": np.array([0.0, 1.0])}),
+        views=SimpleNamespace(fitted={"known itself": np.array([0.0, 1.0])}),
     )
     assert _pairs_follow(found, None if value is None else SimpleNamespace(value=value)) is follow
