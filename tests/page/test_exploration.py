@@ -123,6 +123,7 @@ def test_a_gain_of_few_labels_is_not_shown():
     assert "<td>too few labels to tell</td>" in page_of(result)
 
 
+@pytest.mark.filterwarnings("ignore:Neither the scores of main nor the refined ones:manifuse.ManifuseWarning")
 def test_a_gain_that_was_not_taken_is_called_so():
     exploration = explored(draw(1))
     # Labels that are wrong teach nothing that is true of others; some draws of them seem to gain by chance.

@@ -225,7 +225,7 @@ def _measured(
         labels.folds.held,
         backwards=taught.is_backwards(given.problem.main.scores[taught.rows]),
         unrelated=unrelated,
-        unpredicted=unrelated and _says_nothing(taught, refined, labels.folds),
+        unpredicted=unrelated and _says_nothing(taught, refined, labels.folds, errors=1.0),
         as_if_unknown=not found.views.fitted.known[taught.rows][:, found.columns.references.usual].any(),
         uncalibrated=_why_uncalibrated(given.problem.main, score),
         in_other_units=held_out.scored.own_became is OwnScores.IN_UNITS_OF_LABELS,
@@ -250,14 +250,17 @@ def _why_uncalibrated(main: Observations, score: Score) -> Literal["scale", "lab
     return "scale" if main.scale == "score" and main.came.min() >= 0 and main.came.max() <= 1 else None
 
 
-def _says_nothing(score: Score, values: FloatArray, folds: Folds) -> bool:
-    """Whether values (r, l, ...) say no more of the order of the labels than chance could, though these are many."""
+def _says_nothing(score: Score, values: FloatArray, folds: Folds, *, errors: float = 2.0) -> bool:
+    """Whether values (r, l, ...) say no more of the order of the labels than chance could, though these are many.
+
+    Chance could make so many standard ``errors``.
+    """
     if isinstance(score, LogLoss):
         # Probabilities that are too sure have a large log loss, and may know of the labels all the same.
-        return not (score.is_of_few or score.beyond_chance(values[0]) > 2.0)
+        return not (score.is_of_few or score.beyond_chance(values[0]) > errors)
     order = score.order()
     known = order.gain(np.zeros(len(order.rows)), values, folds)
-    return not (known.is_of_few or known.is_clear)
+    return not (known.is_of_few or known.value > errors * known.standard_error)
 
 
 def _averaged(

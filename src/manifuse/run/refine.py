@@ -188,7 +188,10 @@ def _refine_observations(
 def _warn_of_unrelated(result: Refinement) -> None:
     """Warn if labels show a gain, and nothing is known of them: probabilities that say less miss wrong labels less."""
     measured = result.evidence.measured
-    if result.accepted and measured is not None and measured.unpredicted and measured.gain.is_certain:
+    # A regression may surely learn the mean of the labels, and nothing else.
+    if not result.accepted or measured is None or measured.gain.measure == "rmse":
+        return
+    if measured.unpredicted and measured.gain.is_certain:
         warn(
             "unrelated_labels",
             f"Neither the scores of {result.main.name} nor the refined ones say more of the labels than chance could; "

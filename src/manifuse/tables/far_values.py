@@ -12,8 +12,8 @@ from manifuse.tables.observations import Observations
 #: do. Of 340 drawn problems with real tables, none has such scores or labels, and of 1,457 features none, either.
 FAR, HARDLY = 100, 0.1
 
-#: So are at most one in so many scores or labels, if the gap below them is so many times the range of the others, of
-#: which more than `MOST_GRADES` differ, and if this is so of logarithms, too: they are so many deviations off.
+#: So are at most one in so many scores or labels that have one sign, if the gap before them is so many times the range
+#: of the others, of which more than `MOST_GRADES` differ, and if their logarithms are so many deviations off, too.
 FEW, GAP, LOGARITHMS = 20, 2.0, 4.5
 
 #: What is said of dots between thousands.
@@ -50,7 +50,7 @@ def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
         return
     order, is_far = _far_from_rest(values[:, np.newaxis])
     farthest = order[-1, 0]
-    if is_far[0] or _are_beyond_gap(values) or _are_beyond_gap(-values):
+    if is_far[0] or _are_beyond_gap(values):
         warn(
             "far_values",
             f"A few {what} are far from the rest, the farthest of them {values[farthest]:.6g} of "
@@ -60,18 +60,18 @@ def warn_of_far(what: str, values: FloatArray, names: NDArray[np.str_]) -> None:
 
 
 def _are_beyond_gap(values: FloatArray) -> bool:
-    """Whether a few of the largest values (n,) are beyond a gap."""
-    # In quarters, so that no difference of huge values leaves the range of floats.
-    ordered = np.sort(values / 4.0)
-    first = len(ordered) - max(1, len(ordered) // FEW)
-    wide = np.diff(ordered)[first - 1 :] > GAP * (ordered - ordered[0])[first - 1 : -1]
-    if first < 1 or not wide.any():
+    """Whether a few of the largest amounts (n,), which have one sign, are beyond a gap."""
+    if not (values > 0).all() and not (values < 0).all():
+        return False
+    ordered = np.sort(np.abs(values))
+    first = max(1, len(ordered) - max(1, len(ordered) // FEW))
+    # In quarters, so that no range of huge values leaves that of floats.
+    wide = np.diff(ordered)[first - 1 :] / 4.0 > GAP * (ordered / 4.0 - ordered[0] / 4.0)[first - 1 : -1]
+    if not wide.any():
         return False
     usual, far = np.split(ordered, [first + int(np.argmax(wide))])
     if len(np.unique(usual)) <= MOST_GRADES:
         return False
-    if ordered[0] <= 0:
-        return True
     logarithms = np.log(usual)
     return bool(np.log(far[0]) - logarithms.mean() > LOGARITHMS * logarithms.std())
 
