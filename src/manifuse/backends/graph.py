@@ -109,10 +109,11 @@ class SparseAffinity(Affinity):
     """
 
     def __init__(self, matrix: SparseMatrix, order: IndexArray | None = None) -> None:
+        rows = np.arange(matrix.shape[0])
         self.shape = (matrix.shape[0], matrix.shape[0])
         self._matrix = matrix
-        self._order = np.arange(matrix.shape[0]) if order is None else order
-        self._inverse = np.argsort(self._order)
+        self._order = rows if order is None else order
+        self._inverse = rows if order is None else np.argsort(order)
 
     def enter(self, values: FloatArray) -> FloatArray:
         """Copy to a block; see `Affinity.enter`."""

@@ -24,12 +24,14 @@ class KeyIndex:
     """
 
     def __init__(self, keys: NDArray[np.str_]) -> None:
-        hashes = hashes_of(keys)
+        self._keys, hashes = keys, hashes_of(keys)
+        self._order: IndexArray = np.argsort(hashes, kind="stable")
+        self._ranked: NDArray[Any] = hashes[self._order]
         # Two different keys hardly ever have the same hash.
-        self._keys, self._by_hash = keys, bool(np.diff(np.sort(hashes)).all())
-        ranks = hashes if self._by_hash else keys
-        self._order: IndexArray = np.argsort(ranks, kind="stable")
-        self._ranked = ranks[self._order]
+        self._by_hash = bool(np.diff(self._ranked).all())
+        if not self._by_hash:
+            self._order = np.argsort(keys, kind="stable")
+            self._ranked = keys[self._order]
 
     def locate(self, keys: NDArray[np.str_]) -> tuple[IndexArray, BoolArray]:
         """Position of every key (q,), 0 among no keys, and whether it is there at all; each (q,)."""

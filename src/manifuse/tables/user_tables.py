@@ -230,9 +230,9 @@ def _labelled(table: nw.DataFrame[Any], label: str) -> IndexArray:
 def _warn_of_ungrouped(labels: Any, label: str, unasked: Collection[str]) -> None:
     """Warn of columns of text in a data frame of labels that may be groups, but those ``unasked``."""
     table = columns_in(labels, (), name=LABELS)
-    if label in table.columns:
+    texts = [name for name, kind in table.schema.items() if kind in TEXT and name not in unasked]
+    if texts and label in table.columns:
         known = _labelled(table, label)
-        texts = [name for name, kind in table.schema.items() if kind in TEXT and name not in unasked]
         warn_of_ungrouped(
             LABELS, {name: table[name].to_numpy()[known] for name in texts}, remedy="name it with `group`"
         )
