@@ -1,8 +1,7 @@
 """Explanation: why one row moved, or changed class, by the rows that are most like it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from html import escape
 from typing import Any
 
@@ -124,9 +123,9 @@ def explain(
     references = columns.observe_all(references, names, without=columns.truth_in(labels))
     labels = columns.labels_of(labels, main)
     (place,) = rows_of([row], main.keys, name=main.name, is_sample=result.is_sample)
-    told_by = partial(told_of, with_values=result.method.is_regression)
-    heard_of, known = _heard(result, references, keys, told_by), _known(labels, main)
-    before, after = told_by(main), told_by(main, result.refined.in_scale_of(main).scores)
+    opinions, known = _opinions(result, references, keys), _known(labels, main)
+    sides = (None, result.refined.in_scale_of(main).scores)
+    before, after = (told_of(main, each, with_values=result.method.is_regression) for each in sides)
     near = Neighbourhood.of(main, place, standardised=result.course.standardised[0] is not False)
 
     def line(what: str, each: int, theirs: str = ABSENT) -> dict[str, str]:
@@ -142,7 +141,7 @@ def explain(
     sentences = [shift_of(result).moved(place)]
     lines = [line("this row", place), *(line("nearest", each) for each in near.near)]
     sentences += _alike(near, before, after)
-    for heard in heard_of:
+    for heard in opinions:
         (pairs, theirs), name = near.pairs(heard.table.keys), heard.table.name
         lines += [line(f"this row, {name}", place, heard.cell(place))] if heard.known[place] else []
         lines += [line(f"pair, {name}", each, heard.told.at(at)) for each, at in zip(pairs, theirs, strict=True)]
@@ -177,19 +176,17 @@ def _with_later(result: Refinement, row: Any, later: Observations) -> tuple[Refi
     return replace(result, main=both, refined=refined), str(one.keys[0]), np.append(main.keys, asked)
 
 
-def _heard(
-    result: Refinement,
-    references: Sequence[Observations],
-    keys: NDArray[np.str_],
-    told_by: Callable[[Observations], ScoreWording],
+def _opinions(
+    result: Refinement, references: Sequence[Observations], keys: NDArray[np.str_]
 ) -> list[ReferenceOpinion]:
     """What references say that took part; refuse one that the result does not know, or without common rows."""
     demand_own(result, references)
     for reference in references:
         _demand_common(reference.name, reference.keys, result.main)
     used = {entry.name for entry in result.relevance if entry.standing.is_used}
-    heard = [ReferenceOpinion.of(result, each, keys) for each in references if each.name in used]
-    return [replace(each, told=told_by(each.table)) for each in heard]
+    with_values = result.method.is_regression
+    taking_part = [each for each in references if each.name in used]
+    return [ReferenceOpinion.of(result, each, keys, with_values=with_values) for each in taking_part]
 
 
 def _alike(near: Neighbourhood, before: ScoreWording, after: ScoreWording) -> list[str]:

@@ -44,9 +44,20 @@ class ReferenceOpinion:
     known: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, result: Refinement, table: Observations, keys: NDArray[np.str_] | None = None) -> Self:
-        """Find the main rows that a reference knows, by other ``keys`` (n,) if it knows them by these."""
-        return cls(table, told_of(table), *locate(result.main.keys if keys is None else keys, table.keys))
+    def of(
+        cls,
+        result: Refinement,
+        table: Observations,
+        keys: NDArray[np.str_] | None = None,
+        *,
+        with_values: bool = False,
+    ) -> Self:
+        """Find the main rows that a reference knows, by other ``keys`` (n,) if it knows them by these.
+
+        Scores are told as places, or also ``with_values``.
+        """
+        known = locate(result.main.keys if keys is None else keys, table.keys)
+        return cls(table, told_of(table, with_values=with_values), *known)
 
     def cell(self, row: int) -> str:
         """What it says of a main row, for a table."""
