@@ -44,8 +44,9 @@ def test_a_few_beyond_a_gap_are_named_in_any_number(rng, planted, sign):
 
 
 def test_counts_amounts_and_halves_are_no_few_beyond_a_gap(rng):
-    assert said_of(np.append(rng.poisson(3.0, 300), 60.0)) == []
-    assert said_of(np.append(np.exp(2.0 * rng.standard_normal(300)), np.exp(6.5))) == []
+    assert said_of(np.append(1.0 + rng.poisson(3.0, 300), 60.0)) == []
+    amounts = np.exp(2.0 * rng.standard_normal(300))
+    assert said_of(np.append(amounts, 3.5 * amounts.max())) == []
     assert said_of(np.append(np.exp(2.0 * rng.standard_normal(300)) - 7.0, 500.0)) == []
     assert said_of(100.0 + np.append(rng.standard_normal(200), 1000.0 + rng.standard_normal(20))) == []
 
