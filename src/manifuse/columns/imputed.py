@@ -13,7 +13,7 @@ from manifuse.columns.lesson import Lesson, RefittableLesson, learn, predict_eac
 from manifuse.columns.view import View
 from manifuse.kernels.arrays import FloatArray, IndexArray, drawn
 from manifuse.tables.level import Level
-from manifuse.tables.problem import MOST, Lookup, Reference
+from manifuse.tables.problem import KNOWS_MOST, Lookup, Reference
 
 #: At most so many pairs teach how a reference is imputed; the others are predicted as all rows are. A reference that
 #: knows all main rows is imputed only at rows that come later, from fewer.
@@ -40,7 +40,7 @@ class ReferenceLesson:
     @property
     def knows_most(self) -> bool:
         """Whether the reference knows most main rows, so that what it knows is usual."""
-        return self.known_share > MOST
+        return self.known_share > KNOWS_MOST
 
 
 @dataclass(frozen=True, eq=False)

@@ -215,9 +215,8 @@ def _measured(
     before, stays = (taught.measured(each, labels.folds) for each in (own, there))
     # Own scores have seen no label, so that all rows can be compared.
     together = labels.folds.together()
-    as_known = found.views.held_out["own"][None, taught.rows]
-    as_known = comparable(given.problem.units, as_known, taught.order(), together)
-    unrelated = _says_nothing(taught, as_known, together)
+    own_alone = found.views.held_out["own"][None, taught.rows]
+    unrelated = _says_nothing(taught, comparable(given.problem.units, own_alone, taught.order(), together), together)
     accuracy = change(score.measure, before, stays, gain)
     measured = Measurement(
         accuracy,

@@ -78,7 +78,7 @@ class FittedModel(LaterRows, Saveable):
                 self._compare(new, located, known)
             # Libraries that limit threads, too, must do so within this limit: each puts back what it found.
             with libraries_in_one_thread():
-                self.refine_later(new, later, made)
+                self.refine_into(new, later, made)
         return made
 
     def compare_with_fitted(self, new: Observations) -> None:

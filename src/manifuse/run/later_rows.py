@@ -114,7 +114,7 @@ class LaterRows:
                 predicted, _ = each.lesson.predict(rows, np.empty((len(rows), 0)))
                 warn_of_reference(imputed.names[each.column], new.name, rows["looked up"][:, each.column], predicted)
 
-    def refine_later(self, new: Observations, later: IndexArray, made: RefinedScores) -> None:
+    def refine_into(self, new: Observations, later: IndexArray, made: RefinedScores) -> None:
         """Refine the rows ``later`` of a table into ``made``."""
         view = self.view(new)
         self._prepare(view)

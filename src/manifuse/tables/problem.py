@@ -27,7 +27,7 @@ from manifuse.tables.turning import Turning, exchanged, least_of, warn_of_exchan
 LARGE, SAMPLED = 10_000, 5_000
 
 #: A reference that knows a larger share of the main rows knows most.
-MOST = 0.5
+KNOWS_MOST = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ class Reference:
     @property
     def knows_most(self) -> bool:
         """Whether it knows most main rows, so that what it knows is usual."""
-        return self.known_share > MOST
+        return self.known_share > KNOWS_MOST
 
     @property
     def is_looked_up(self) -> bool:

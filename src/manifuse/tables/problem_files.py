@@ -42,7 +42,6 @@ READ = ("id", "label", "group", *PAIR)
 #: What to do about labels that are text.
 OF_TEXT = ", write yes and no as 1 and 0, or name columns of class probabilities with `classes` if labels are classes"
 
-
 #: What ids of rows without a pair begin with. No id has the sign. The rare letter stays if signs are left out, so that
 #: no number is left.
 UNPAIRED = "␟ꙮ"

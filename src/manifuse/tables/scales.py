@@ -74,11 +74,7 @@ def checked(came: FloatArray, scale: Scale, classes: Classes | None, rows: Index
     outside = np.atleast_2d(((came < -BEYOND) | (came > 1 + BEYOND)).T).any(axis=0)
     if outside.any():
         what, remedy = "scores", "correct them or, if they are no probabilities, refine without `scale='probability'`"
-        if (
-            PERCENT < came.max() <= 100
-            and came.min() >= 0
-            and (classes is None or abs(np.median(came.sum(axis=1)) - 100.0) < 1.0)
-        ):
+        if PERCENT < came.max() <= 100 and came.min() >= 0 and (classes is None or _sum_to_hundred(came)):
             remedy = "correct them or, if they are percentages, divide by 100"
         elif classes:
             first = int(np.abs(came[outside][0] - 0.5).argmax())
@@ -125,6 +121,11 @@ def points_of(came: FloatArray, scale: Scale, classes: Classes | None) -> FloatA
 def _sums_of(rows: FloatArray) -> FloatArray:
     """Sums of rows (n, k), column by column, so that the rows beside a row do not change how its sum is rounded."""
     return np.asarray(sum(rows.T, np.zeros(len(rows))))
+
+
+def _sum_to_hundred(rows: FloatArray) -> bool:
+    """Whether numbers of classes (n, k) are percentages, but for rounding."""
+    return bool(abs(np.median(rows.sum(axis=1)) - 100.0) < 1.0)
 
 
 def from_points(points: FloatArray, scale: Scale, classes: Classes | None) -> FloatArray:

@@ -71,7 +71,7 @@ STANDINGS: Mapping[Standing, str] = {
     Standing.TOOK_PART: "took part",
     Standing.TAUGHT: "took part in what the labels taught, and is not followed beyond that",
     Standing.DIFFERS: "not followed: predicts something else than the main predictor and most references do",
-    Standing.NOT_FOLLOWED: "not followed; why, is said of the references together",
+    Standing.NOT_FOLLOWED: "not followed: the findings about all references say why",
     Standing.LEFT_OUT: "left out, as `ignored` says",
     Standing.IDLE: "ignored: its scores are all equal, or repeat the main predictor's",
 }
