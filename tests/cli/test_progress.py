@@ -49,6 +49,8 @@ def test_apply_tells_of_every_part(tmp_path, monkeypatch, request, command):
         engine=request.getfixturevalue("cluster") if command == "engine" else None,
         tell=lambda *done: told.append(done),
     )
+    if command == "apply":
+        assert told == [(100, 259), (200, 259), (259, 259)]
     # Workers end in any order.
     assert told[-1] == (259, 259)
     assert [total for _, total in told] == [259, 259, 259]
